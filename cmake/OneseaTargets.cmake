@@ -1,0 +1,44 @@
+# The house as targets: one static library per folder of src/, linked only to the layers below it.
+
+# onesea_layer(NAME DEPENDS layer... LINK library...): src/NAME/*.cpp without tests; its *_test.cpp become NAME_tests.
+function(onesea_layer name)
+    cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
+    file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
+    file(GLOB tests CONFIGURE_DEPENDS src/${name}/*_test.cpp)
+    if(tests)
+        list(REMOVE_ITEM sources ${tests})
+    endif()
+    list(TRANSFORM arg_DEPENDS PREPEND onesea_ OUTPUT_VARIABLE below)
+    add_library(onesea_${name} STATIC ${sources})
+    target_include_directories(onesea_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+    target_compile_options(onesea_${name} PRIVATE -fno-semantic-interposition)
+    target_link_libraries(onesea_${name} PUBLIC ${below} ${arg_LINK} Threads::Threads)
+    set_property(GLOBAL APPEND PROPERTY onesea_layers onesea_${name})
+    if(tests AND ONESEA_BUILD_TESTS)
+        add_executable(${name}_tests ${tests})
+        target_link_libraries(${name}_tests PRIVATE onesea_${name} GTest::gtest_main GTest::gmock)
+        gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST)
+    endif()
+endfunction()
+
+# onesea_library(layer...): libonesea, all those layers in one shared library that exports sea_* and nothing else.
+function(onesea_library)
+    set(objects)
+    foreach(layer ${ARGN})
+        list(APPEND objects $<TARGET_OBJECTS:onesea_${layer}>)
+    endforeach()
+    add_library(onesea SHARED ${objects})
+    add_library(onesea::onesea ALIAS onesea)
+    target_include_directories(onesea PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(onesea PRIVATE fmt::fmt OpenSSL::Crypto PkgConfig::sodium Threads::Threads)
+    target_link_options(onesea PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/onesea.map)
+    set_target_properties(onesea PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                                            LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/onesea.map)
+endfunction()
+
+# onesea_program(NAME source...): a program over onesea.h alone, as a user would build it.
+function(onesea_program name)
+    add_executable(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE onesea::onesea)
+endfunction()

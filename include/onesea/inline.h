@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inlined path of 8-byte puts and gets inside a node. Included by onesea.h; not for direct use.
+ *
+ * The library publishes, for the ranks of this node, where their heaps are mapped and which 64-byte granules of them
+ * are allocated. A put or get of 8 aligned bytes to live heap memory of the node is then one load or store. All else
+ * (other sizes, registered memory, other nodes, errors, before init, after death) takes the function of the library.
+ * The layout below is part of the ABI. Define SEA_NO_INLINE before including onesea.h to always call the library.
+ */
+#ifndef ONESEA_INLINE_H
+#define ONESEA_INLINE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SEA_GRANULE_SHIFT_ 6
+
+struct sea_window_ {
+    uint64_t start;            /* global address of the window's first byte; ~0: none */
+    uint64_t last;             /* highest offset at which 8 bytes fit */
+    char *memory;              /* where the window's first byte is mapped */
+    const unsigned char *live; /* one byte per granule: 0 if free */
+    uint64_t puts, gets;       /* how often the inlined path was taken */
+    uint64_t reserved[2];
+};
+
+struct sea_fast_ {
+    struct sea_window_ *windows; /* indexed by rank & mask */
+    uint64_t mask;
+};
+extern struct sea_fast_ sea_fast_;
+
+#if defined(__GNUC__) && !defined(SEA_NO_INLINE)
+
+/* The mapped place of 8 aligned live bytes, or NULL. */
+static inline __attribute__((always_inline)) uint64_t *sea_fast_word_(sea_addr address, struct sea_window_ **window)
+{
+    struct sea_window_ *w = &sea_fast_.windows[(address >> SEA_OFFSET_BITS) & sea_fast_.mask];
+    uint64_t offset = address - w->start;
+    *window = w;
+    if (__builtin_expect((address & 7) != 0 || offset > w->last, 0)) return NULL;
+    if (__builtin_expect(w->live[offset >> SEA_GRANULE_SHIFT_] == 0, 0)) return NULL;
+    return (uint64_t *)(w->memory + offset);
+}
+
+static inline __attribute__((always_inline)) int sea_put_inline_(sea_addr target, const void *source, size_t bytes,
+                                                                 const sea_opts *opts)
+{
+    if (__builtin_constant_p(bytes) && bytes == 8 && opts == NULL) {
+        struct sea_window_ *w;
+        uint64_t *word = sea_fast_word_(target, &w), value;
+        if (__builtin_expect(word != NULL && source != NULL, 1)) {
+            __builtin_memcpy(&value, source, 8);
+            __atomic_store_n(word, value, __ATOMIC_RELAXED);
+            __atomic_store_n(&w->puts, __atomic_load_n(&w->puts, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+            return SEA_OK;
+        }
+    }
+    return sea_put(target, source, bytes, opts);
+}
+
+static inline __attribute__((always_inline)) int sea_get_inline_(void *target, sea_addr source, size_t bytes,
+                                                                 const sea_opts *opts)
+{
+    if (__builtin_constant_p(bytes) && bytes == 8 && opts == NULL) {
+        struct sea_window_ *w;
+        uint64_t *word = sea_fast_word_(source, &w), value;
+        if (__builtin_expect(word != NULL && target != NULL, 1)) {
+            value = __atomic_load_n(word, __ATOMIC_RELAXED);
+            __builtin_memcpy(target, &value, 8);
+            __atomic_store_n(&w->gets, __atomic_load_n(&w->gets, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+            return SEA_OK;
+        }
+    }
+    return sea_get(target, source, bytes, opts);
+}
+
+#define sea_put sea_put_inline_
+#define sea_get sea_get_inline_
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

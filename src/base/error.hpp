@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text behind sea_last_error(): per thread. The first who knows the cause sets it and returns the status.
+#pragma once
+
+#include "onesea.h"
+
+#include <fmt/format.h>
+#include <string>
+
+namespace onesea {
+
+const char *last_error() noexcept;
+int set_error(int status, std::string text) noexcept;
+
+// return fail(SEA_ERR_RANK, "there is no rank {}; the job has {}", rank, size);
+template <class... Args>
+int fail(int status, fmt::format_string<Args...> format, Args &&...args) noexcept
+{
+    try {
+        return set_error(status, fmt::format(format, std::forward<Args>(args)...));
+    } catch (...) {
+        return set_error(status, {});
+    }
+}
+
+} // namespace onesea

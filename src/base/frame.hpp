@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames: what ranks say to each other, whatever carries it. A transport moves frames reliably and exactly once and
+// looks at no more of them than `length`, `position` (to cut long payloads) and `flags`.
+#pragma once
+
+#include <cstdint>
+
+namespace onesea {
+
+enum class frame_type : std::uint8_t {
+    put = 1,   // position: target offset; payload: data
+    get,       // position: source offset; payload: u64 length; answered by data frames
+    data,      // answer to get or pull: position: offset in the asker's buffer; payload: data
+    atomic,    // aux: kind | width << 8 | fetch << 15; position: offset; payload: operand, compare (u64 each)
+    value,     // answer to a fetching atomic and to alloc: payload: u64
+    am,        // aux: handler number; payload: u32 header bytes, u32 zero, header padded to 8, data
+    am_long,   // as am, but instead of data: u64 data bytes; the target pulls them from the origin's operation `id`
+    pull,      // position: offset in the data of the origin's operation `id`; payload: u64 asker's id, u64 length
+    copy,      // position: source offset here; payload: u64 target address, u64 length; answered by done
+    signal,    // aux: 0 set, 1 add; position: offset of the word; payload: u64 value
+    done,      // aux: status (as two's complement); ends operation `id`
+    alloc,     // payload: u64 bytes; answered by value or done
+    free_heap, // position: offset; answered by done
+    usage,     // answered by a value frame with two words: capacity, used
+};
+
+namespace frame_flags {
+inline constexpr std::uint8_t wants_done = 1; // the target answers with `done` also on success
+inline constexpr std::uint8_t last = 2;       // final fragment of its message; set by the transport
+} // namespace frame_flags
+
+//   0        1        2               4                               8
+//   +--------+--------+---------------+-------------------------------+
+//   |  type  | flags  |      aux      |            length             |
+//   +--------+--------+---------------+-------------------------------+
+//   |                            position                             |
+//   +-----------------------------------------------------------------+
+//   |                               id                                |
+//   +-----------------------------------------------------------------+
+//   |  length bytes of payload, then zero bytes up to a multiple of 8  |
+// Little endian.
+struct frame {
+    frame_type type;
+    std::uint8_t flags;
+    std::uint16_t aux;
+    std::uint32_t length; // payload bytes that follow
+    std::uint64_t position;
+    std::uint64_t id;
+};
+static_assert(sizeof(frame) == 24);
+
+} // namespace onesea

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What carries operations between two ranks. `core` knows transports only through this interface; each transport is
+// one folder. What a transport does not do natively (put, get, atomic), core does with messages.
+//
+// Locking: the functions marked [lock] are called with the engine lock of the process held, and call back into `sink`
+// and `delivery::settled` under it. The functions marked [any] are called by any thread without a lock.
+#pragma once
+
+#include "base/frame.hpp"
+#include "onesea.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace onesea {
+
+using nanoseconds = std::uint64_t; // of base/clock.hpp: monotonic
+inline constexpr nanoseconds never = std::numeric_limits<nanoseconds>::max();
+
+// Told once when every byte of a message has been executed at the target (SEA_OK), or will never be known to
+// (SEA_ERR_DEAD, SEA_ERR_LINK). Embedded in its owner; not copied.
+struct delivery {
+    void (*settled)(delivery *self, int status);
+};
+
+struct outgoing {
+    frame head{};                 // head.length is filled in by the transport
+    const void *prefix = nullptr; // always copied; only in messages that fit one frame
+    std::size_t prefix_bytes = 0;
+    const void *payload = nullptr; // cut into frames of at most max_frame(); head.position grows with it
+    std::size_t bytes = 0;
+    bool borrow = false;  // payload stays valid until settled; otherwise it is copied, and must fit one frame
+    bool ordered = false; // delivered after everything sent earlier to that rank
+    bool notice = false;  // the peer learns that earlier frames were executed only together with, or after, this one
+    delivery *done = nullptr;
+};
+
+class sink {
+  public:
+    // One frame for this rank, exactly once. May send. The payload is 8-byte aligned and dies on return.
+    virtual void receive(int source, const frame &head, std::span<const std::byte> payload) = 0;
+
+  protected:
+    ~sink() = default;
+};
+
+namespace capability {
+inline constexpr std::uint32_t native_put = 1;
+inline constexpr std::uint32_t native_get = 2;
+inline constexpr std::uint32_t native_atomic = 4;
+} // namespace capability
+
+// Answer of a native function: this access needs a message.
+inline constexpr int not_native = 1;
+
+class transport {
+  public:
+    virtual ~transport() = default;
+    virtual std::string_view name() const = 0;
+    virtual std::uint32_t capabilities() const = 0;
+
+    // [any] Can it carry operations on that rank?
+    virtual bool reach(int rank) const = 0;
+
+    // [any] Most payload bytes (prefix included) of one frame to that rank; at least 1280.
+    virtual std::size_t max_frame(int rank) const = 0;
+
+    // [lock] Takes a message. Never refuses for lack of room: the caller bounds what it has outstanding.
+    virtual void send(int rank, const outgoing &message) = 0;
+
+    // [lock] Sends what was held back to share a packet.
+    virtual void flush() = 0;
+
+    // [lock] Takes in what has arrived and runs timers that are due; true if anything happened. Bounded work.
+    virtual bool poll(nanoseconds now) = 0;
+
+    // [lock] The file descriptor that becomes readable when poll() has work; -1 if there is none.
+    virtual int wake_fd() const = 0;
+
+    // [lock] Announces that nobody will poll until wake_fd() is readable or deadline() has come. False if there is work already.
+    virtual bool arm() = 0;
+    // [lock] The process polls again.
+    virtual void disarm() = 0;
+    // [lock] When poll() must be called though nothing arrives; `never` if that is so.
+    virtual nanoseconds deadline() const = 0;
+
+    // [lock] The rank has ended. cleanly: what was sent to it counts as executed; else it settles with SEA_ERR_DEAD.
+    virtual void peer_gone(int rank, bool cleanly) = 0;
+
+    // [lock] All that was sent has been executed.
+    virtual bool idle() const = 0;
+
+    // [lock] Tells peers that nothing more will come; nothing is sent or received afterwards.
+    virtual void close() = 0;
+
+    // [lock] Fills the link's part of the statistics.
+    virtual void stats(int, sea_pair_stats *) const {}
+
+    // [any] Native access to offset.. of the rank's window: SEA_OK, an error, or not_native. Only with the capability.
+    virtual int put(int, std::uint64_t, const void *, std::size_t) { return not_native; }
+    virtual int get(int, std::uint64_t, void *, std::size_t) { return not_native; }
+    virtual int atomic(int, std::uint64_t, sea_atomic_kind, int /*width*/, std::uint64_t /*operand*/,
+                       std::uint64_t /*compare*/, std::uint64_t * /*old*/)
+    {
+        return not_native;
+    }
+};
+
+} // namespace onesea

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arena: everything that the ranks of one node share, in one memfd. The agent makes it before the first rank
+// starts, each rank inherits the descriptor and maps it whole; the last one to die takes it away. No names anywhere.
+//
+//   +--------+-------+-------+-----------+----------------+---------------------+
+//   | header | nodes | ranks | slots     | rings          | heaps               |
+//   |        | [n]   | [cap] | [locals]  | [to][from]     | [slot]: meta, data  |
+//   +--------+-------+-------+-----------+----------------+---------------------+
+//
+// A *slot* is a rank's place on its node, 0 .. slots-1. All memory starts as zero and is touched only when used, so
+// capacities may be generous. Plain fields are written by the agent before ranks start; atomics change afterwards.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace onesea::shm {
+
+inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
+inline constexpr std::uint32_t arena_version = 1;
+inline constexpr std::size_t key_bytes = 32;
+inline constexpr std::size_t ring_bytes = 32 * 1024; // of data, per ordered pair of local ranks
+inline constexpr std::size_t heap_granule = 64;
+
+enum class secure_mode : std::uint32_t { off = 0, auth = 1, encrypt = 2 };
+enum class transport_choice : std::uint32_t { automatic = 0, shm = 1, net = 2 };
+enum class rank_state : std::uint8_t { absent = 0, alive = 1, left = 2 /* after sea_finalize */, dead = 3 };
+
+struct node_entry {
+    std::uint8_t address[16]; // IPv6, or IPv4 mapped (::ffff:a.b.c.d)
+    std::uint32_t mtu;        // of the interface
+    std::uint32_t scope;      // IPv6 scope id as the node itself sees it, 0 for IPv4
+};
+
+struct rank_entry {
+    std::uint32_t node;
+    std::uint16_t port; // UDP, host byte order
+    std::atomic<std::uint8_t> state; // rank_state
+    std::atomic<std::uint8_t> status; // exit status once dead
+};
+static_assert(sizeof(rank_entry) == 8);
+
+struct arena_header {
+    std::uint32_t magic, version;
+    std::uint64_t bytes; // whole mapping
+    std::uint8_t job_id[8];
+    std::uint8_t key[key_bytes];
+    secure_mode secure;
+    transport_choice transport;
+    std::uint32_t continue_on_death; // 1: --on-death continue
+    std::uint32_t node;              // of this arena
+    std::uint32_t nodes;
+    std::uint32_t rank_capacity;
+    std::uint32_t slots;
+    std::uint32_t ranks_on_machine; // including other virtual nodes: for the spin budget
+    std::uint64_t heap_bytes;       // capacity of each rank's heap
+    std::uint64_t nodes_at, ranks_at, slots_at, rings_at, heaps_at; // byte offsets
+    std::uint64_t slot_stride, heap_stride;
+    std::atomic<std::uint32_t> ranks;       // how many there have been
+    std::atomic<std::uint32_t> world;       // how many the job started with
+    std::atomic<std::uint32_t> membership;  // += 1 whenever a rank_entry changed; then all doorbells are rung
+};
+
+// One per local rank. The agent sets rank and doorbell before the rank starts.
+struct alignas(64) slot {
+    std::int32_t rank;
+    std::int32_t doorbell;                  // number of its eventfd, the same in every process of the node
+    std::atomic<std::int32_t> pid;          // set by the rank in sea_init
+    std::atomic<std::uint32_t> initialized; // 1 after sea_init, 2 after sea_finalize
+    alignas(64) std::atomic<std::uint32_t> sleeping; // 1: ring the doorbell after giving it work
+    alignas(64) std::atomic<std::uint64_t> pending[4]; // bit s: slot s (mod 256) has put something in its ring to here
+};
+
+// Control words of the ring from one slot to another; the data follows.
+struct alignas(64) ring_control {
+    std::atomic<std::uint64_t> tail; // bytes ever written, by the producer
+    alignas(64) std::atomic<std::uint64_t> head; // bytes ever executed, by the consumer
+};
+
+struct arena_plan {
+    std::uint32_t node = 0;
+    std::vector<node_entry> nodes;
+    std::uint32_t rank_capacity = 1; // >= number of ranks
+    std::uint32_t slots = 1;
+    std::uint32_t ranks_on_machine = 1;
+    std::uint64_t heap_bytes = 0; // 0: default_heap_bytes()
+    secure_mode secure = secure_mode::auth;
+    transport_choice transport = transport_choice::automatic;
+    bool continue_on_death = false;
+    std::uint8_t job_id[8] = {};
+    std::uint8_t key[key_bytes] = {};
+};
+
+class arena {
+  public:
+    arena() = default;
+    arena(arena &&other) noexcept;
+    arena &operator=(arena &&other) noexcept;
+    ~arena(); // unmaps; keeps no descriptor
+
+    // Makes and maps a new one; *fd (close-on-exec) is the caller's. 0 or -errno.
+    static int create(const arena_plan &plan, arena *result, int *fd);
+    // Maps an inherited one and checks magic, version and size. 0 or -errno (EPROTO: not an arena of this version).
+    static int map(int fd, arena *result);
+
+    explicit operator bool() const { return header_ != nullptr; }
+    arena_header &header() const { return *header_; }
+    std::span<node_entry> nodes() const;
+    std::span<rank_entry> ranks() const; // rank_capacity entries
+    slot &slot_at(unsigned index) const;
+    ring_control &ring(unsigned to, unsigned from) const;
+    std::byte *ring_data(unsigned to, unsigned from) const;
+    std::byte *heap_meta(unsigned index) const; // see heap.hpp
+    std::byte *heap_data(unsigned index) const; // page aligned; the first byte of the rank's window
+
+  private:
+    arena_header *header_ = nullptr;
+    std::byte *at(std::uint64_t offset) const { return reinterpret_cast<std::byte *>(header_) + offset; }
+};
+
+// Physical memory of the machine divided by the ranks on it, at least 64 MiB, at most half of a window.
+std::uint64_t default_heap_bytes(unsigned ranks_on_machine);
+
+} // namespace onesea::shm
