@@ -3,7 +3,7 @@
 // starts, each rank inherits the descriptor and maps it whole; the last one to die takes it away. No names anywhere.
 //
 //   +--------+-------+-------+-----------+----------------+---------------------+
-//   | header | nodes | ranks | slots     | rings          | heaps               |
+//   | header | nodes | ranks | slots, segm| rings          | heaps               |
 //   |        | [n]   | [cap] | [locals]  | [to][from]     | [slot]: meta, data  |
 //   +--------+-------+-------+-----------+----------------+---------------------+
 //
@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace onesea::shm {
@@ -25,6 +24,8 @@ inline constexpr std::uint32_t arena_version = 1;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t ring_bytes = 32 * 1024; // of data, per ordered pair of local ranks
 inline constexpr std::size_t heap_granule = 64;
+inline constexpr std::uint64_t max_heap_bytes = std::uint64_t(1) << 37; // granules are counted in 32 bits
+inline constexpr unsigned max_slots = 1024;                             // ranks of one node
 
 enum class secure_mode : std::uint32_t { off = 0, auth = 1, encrypt = 2 };
 enum class transport_choice : std::uint32_t { automatic = 0, shm = 1, net = 2 };
@@ -38,8 +39,8 @@ struct node_entry {
 
 struct rank_entry {
     std::uint32_t node;
-    std::uint16_t port; // UDP, host byte order
-    std::atomic<std::uint8_t> state; // rank_state
+    std::uint16_t port;               // UDP, host byte order
+    std::atomic<std::uint8_t> state;  // rank_state
     std::atomic<std::uint8_t> status; // exit status once dead
 };
 static_assert(sizeof(rank_entry) == 8);
@@ -60,25 +61,26 @@ struct arena_header {
     std::uint64_t heap_bytes;       // capacity of each rank's heap
     std::uint64_t nodes_at, ranks_at, slots_at, rings_at, heaps_at; // byte offsets
     std::uint64_t slot_stride, heap_stride;
-    std::atomic<std::uint32_t> ranks;       // how many there have been
-    std::atomic<std::uint32_t> world;       // how many the job started with
-    std::atomic<std::uint32_t> membership;  // += 1 whenever a rank_entry changed; then all doorbells are rung
+    std::atomic<std::uint32_t> ranks;      // how many there have been
+    std::atomic<std::uint32_t> world;      // how many the job started with
+    std::atomic<std::uint32_t> membership; // += 1 whenever a rank_entry changed; then all doorbells are rung
 };
 
 // One per local rank. The agent sets rank and doorbell before the rank starts.
 struct alignas(64) slot {
     std::int32_t rank;
-    std::int32_t doorbell;                  // number of its eventfd, the same in every process of the node
-    std::atomic<std::int32_t> pid;          // set by the rank in sea_init
-    std::atomic<std::uint32_t> initialized; // 1 after sea_init, 2 after sea_finalize
+    std::int32_t doorbell;                           // number of its eventfd, the same in every process of the node
+    std::atomic<std::int32_t> pid;                   // set by the rank in sea_init
+    std::atomic<std::uint32_t> initialized;          // 1 after sea_init, 2 after sea_finalize
     alignas(64) std::atomic<std::uint32_t> sleeping; // 1: ring the doorbell after giving it work
-    alignas(64) std::atomic<std::uint64_t> pending[4]; // bit s: slot s (mod 256) has put something in its ring to here
+    alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64]; // bit s: slot s put something in its ring to here
 };
 
 // Control words of the ring from one slot to another; the data follows.
 struct alignas(64) ring_control {
-    std::atomic<std::uint64_t> tail; // bytes ever written, by the producer
-    alignas(64) std::atomic<std::uint64_t> head; // bytes ever executed, by the consumer
+    std::atomic<std::uint64_t> tail;             // bytes ever written, by the producer
+    alignas(64) std::atomic<std::uint64_t> head; // bytes ever consumed: their room is free again
+    std::atomic<std::uint64_t> executed;         // bytes whose effects and notices the producer can see
 };
 
 struct arena_plan {
@@ -114,6 +116,7 @@ class arena {
     slot &slot_at(unsigned index) const;
     ring_control &ring(unsigned to, unsigned from) const;
     std::byte *ring_data(unsigned to, unsigned from) const;
+    std::byte *segments(unsigned index) const;  // see segments.hpp
     std::byte *heap_meta(unsigned index) const; // see heap.hpp
     std::byte *heap_data(unsigned index) const; // page aligned; the first byte of the rank's window
 
@@ -122,7 +125,7 @@ class arena {
     std::byte *at(std::uint64_t offset) const { return reinterpret_cast<std::byte *>(header_) + offset; }
 };
 
-// Physical memory of the machine divided by the ranks on it, at least 64 MiB, at most half of a window.
+// Physical memory of the machine divided by the ranks on it, at least 64 MiB, at most max_heap_bytes.
 std::uint64_t default_heap_bytes(unsigned ranks_on_machine);
 
 } // namespace onesea::shm

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/arena.hpp"
+
+#include "shm/heap.hpp"
+#include "shm/segments.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace onesea::shm {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t huge_page = 2u << 20;
+
+constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+
+constexpr std::uint64_t ring_stride = round_up(sizeof(ring_control), page) + ring_bytes;
+
+// The places of the parts follow from the capacities; `bytes` comes last.
+void lay_out(arena_header &h)
+{
+    h.slot_stride = round_up(sizeof(slot), page) + segment_table_bytes();
+    h.heap_stride = round_up(heap_meta_bytes(h.heap_bytes), page) + round_up(h.heap_bytes, page);
+    h.nodes_at = round_up(sizeof(arena_header), 64);
+    h.ranks_at = round_up(h.nodes_at + h.nodes * sizeof(node_entry), 64);
+    h.slots_at = round_up(h.ranks_at + h.rank_capacity * sizeof(rank_entry), page);
+    h.rings_at = h.slots_at + h.slots * h.slot_stride;
+    h.heaps_at = round_up(h.rings_at + std::uint64_t(h.slots) * h.slots * ring_stride, huge_page);
+    h.bytes = h.heaps_at + h.slots * h.heap_stride;
+}
+
+void fill(arena_header &h, const arena_plan &plan)
+{
+    h.version = arena_version;
+    std::memcpy(h.job_id, plan.job_id, sizeof h.job_id);
+    std::memcpy(h.key, plan.key, sizeof h.key);
+    h.secure = plan.secure;
+    h.transport = plan.transport;
+    h.continue_on_death = plan.continue_on_death;
+    h.node = plan.node;
+    h.nodes = std::uint32_t(plan.nodes.size());
+    h.rank_capacity = plan.rank_capacity;
+    h.slots = plan.slots;
+    h.ranks_on_machine = plan.ranks_on_machine;
+    h.heap_bytes = round_up(plan.heap_bytes ? plan.heap_bytes : default_heap_bytes(plan.ranks_on_machine), page);
+    lay_out(h);
+}
+
+void *map_shared(int fd, std::uint64_t bytes)
+{
+    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+}
+
+} // namespace
+
+std::uint64_t default_heap_bytes(unsigned ranks_on_machine)
+{
+    std::uint64_t memory = std::uint64_t(sysconf(_SC_PHYS_PAGES)) * std::uint64_t(sysconf(_SC_PAGESIZE));
+    std::uint64_t share = memory / std::max(1u, ranks_on_machine);
+    return std::clamp<std::uint64_t>(share, 64u << 20, max_heap_bytes) / page * page;
+}
+
+arena::arena(arena &&other) noexcept : header_(std::exchange(other.header_, nullptr)) {}
+
+arena &arena::operator=(arena &&other) noexcept
+{
+    std::swap(header_, other.header_);
+    return *this;
+}
+
+arena::~arena()
+{
+    if (header_) munmap(header_, header_->bytes);
+}
+
+int arena::create(const arena_plan &plan, arena *result, int *fd)
+{
+    if (plan.slots == 0 || plan.slots > max_slots || plan.heap_bytes > max_heap_bytes) return -EINVAL;
+    arena_header sizes{};
+    fill(sizes, plan);
+    int memory = memfd_create("onesea", MFD_CLOEXEC);
+    if (memory < 0) return -errno;
+    void *mapped = ftruncate(memory, off_t(sizes.bytes)) == 0 ? map_shared(memory, sizes.bytes) : MAP_FAILED;
+    if (mapped == MAP_FAILED) {
+        int error = errno;
+        ::close(memory);
+        return -error;
+    }
+    arena made;
+    made.header_ = static_cast<arena_header *>(mapped);
+    fill(*made.header_, plan);
+    std::copy(plan.nodes.begin(), plan.nodes.end(), made.nodes().begin());
+    for (unsigned i = 0; i < plan.slots; ++i) {
+        made.slot_at(i).rank = -1;
+        made.slot_at(i).doorbell = -1;
+        heap::format(made.heap_meta(i), made.header_->heap_bytes);
+    }
+    made.header_->magic = arena_magic;
+    *result = std::move(made);
+    *fd = memory;
+    return 0;
+}
+
+int arena::map(int fd, arena *result)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0) return -errno;
+    arena_header head;
+    if (pread(fd, &head, sizeof head, 0) != ssize_t(sizeof head)) return -EPROTO;
+    if (head.magic != arena_magic || head.version != arena_version || head.bytes != std::uint64_t(info.st_size))
+        return -EPROTO;
+    void *mapped = map_shared(fd, head.bytes);
+    if (mapped == MAP_FAILED) return -errno;
+    arena made;
+    made.header_ = static_cast<arena_header *>(mapped);
+    *result = std::move(made);
+    return 0;
+}
+
+std::span<node_entry> arena::nodes() const
+{
+    return {reinterpret_cast<node_entry *>(at(header_->nodes_at)), header_->nodes};
+}
+
+std::span<rank_entry> arena::ranks() const
+{
+    return {reinterpret_cast<rank_entry *>(at(header_->ranks_at)), header_->rank_capacity};
+}
+
+slot &arena::slot_at(unsigned index) const
+{
+    return *reinterpret_cast<slot *>(at(header_->slots_at + index * header_->slot_stride));
+}
+
+std::byte *arena::segments(unsigned index) const
+{
+    return at(header_->slots_at + index * header_->slot_stride + round_up(sizeof(slot), page));
+}
+
+ring_control &arena::ring(unsigned to, unsigned from) const
+{
+    return *reinterpret_cast<ring_control *>(
+        at(header_->rings_at + (std::uint64_t(to) * header_->slots + from) * ring_stride));
+}
+
+std::byte *arena::ring_data(unsigned to, unsigned from) const
+{
+    return reinterpret_cast<std::byte *>(&ring(to, from)) + round_up(sizeof(ring_control), page);
+}
+
+std::byte *arena::heap_meta(unsigned index) const { return at(header_->heaps_at + index * header_->heap_stride); }
+
+std::byte *arena::heap_data(unsigned index) const
+{
+    return heap_meta(index) + round_up(heap_meta_bytes(header_->heap_bytes), page);
+}
+
+} // namespace onesea::shm

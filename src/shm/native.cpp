@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/native.hpp"
+
+#include "base/transport.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <sys/uio.h>
+
+namespace onesea::shm {
+namespace {
+
+template <class Word>
+bool copy_word(void *to, const void *from)
+{
+    if (reinterpret_cast<std::uintptr_t>(to) % sizeof(Word) || reinterpret_cast<std::uintptr_t>(from) % sizeof(Word))
+        return false;
+    Word w = __atomic_load_n(static_cast<const Word *>(from), __ATOMIC_RELAXED);
+    __atomic_store_n(static_cast<Word *>(to), w, __ATOMIC_RELAXED);
+    return true;
+}
+
+template <class Word>
+Word update(void *address, sea_atomic_kind kind, Word operand, Word compare)
+{
+    std::atomic_ref<Word> word(*static_cast<Word *>(address));
+    switch (kind) {
+    case SEA_ATOMIC_SWAP:
+        return word.exchange(operand);
+    case SEA_ATOMIC_ADD:
+        return word.fetch_add(operand);
+    case SEA_ATOMIC_AND:
+        return word.fetch_and(operand);
+    case SEA_ATOMIC_OR:
+        return word.fetch_or(operand);
+    case SEA_ATOMIC_XOR:
+        return word.fetch_xor(operand);
+    case SEA_ATOMIC_CAS:
+        word.compare_exchange_strong(compare, operand);
+        return compare;
+    }
+    return 0;
+}
+
+} // namespace
+
+void copy_plain(void *to, const void *from, std::size_t bytes)
+{
+    if (bytes == 8 && copy_word<std::uint64_t>(to, from)) return;
+    if (bytes == 4 && copy_word<std::uint32_t>(to, from)) return;
+    std::memmove(to, from, bytes);
+}
+
+std::uint64_t cpu_atomic(void *address, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare)
+{
+    if (width == 4) return update(address, kind, std::uint32_t(operand), std::uint32_t(compare));
+    return update(address, kind, operand, compare);
+}
+
+int copy_other_process(int pid, void *remote, void *local, std::size_t bytes, bool write)
+{
+    if (pid <= 0) return not_native;
+    constexpr std::size_t at_once = std::size_t(1) << 30; // the system call moves at most 2 GiB - 4 KiB
+    for (std::size_t done = 0; done < bytes;) {
+        iovec here{static_cast<char *>(local) + done, std::min(at_once, bytes - done)};
+        iovec there{static_cast<char *>(remote) + done, here.iov_len};
+        ssize_t n =
+            write ? process_vm_writev(pid, &here, 1, &there, 1, 0) : process_vm_readv(pid, &here, 1, &there, 1, 0);
+        if (n <= 0) {
+            if (n < 0 && errno == ESRCH) return SEA_ERR_DEAD;
+            if (n < 0 && (errno == EPERM || errno == ENOSYS)) return not_native;
+            return SEA_ERR_ACCESS;
+        }
+        done += std::size_t(n);
+    }
+    return SEA_OK;
+}
+
+} // namespace onesea::shm

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process does directly to memory: copies, CPU atomics, and copies from and to another process.
+#pragma once
+
+#include "onesea.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace onesea::shm {
+
+// memcpy; but aligned words of 4 and 8 bytes are moved whole, so that a reader never sees half of one.
+void copy_plain(void *to, const void *from, std::size_t bytes);
+
+// The value before. `address` is aligned to `width`, 4 or 8.
+std::uint64_t cpu_atomic(void *address, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare);
+
+// SEA_OK, not_native (this system does not allow it), SEA_ERR_ACCESS, SEA_ERR_DEAD.
+int copy_other_process(int pid, void *remote, void *local, std::size_t bytes, bool write);
+
+} // namespace onesea::shm

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-way record queue from one slot to another: one producer process, one consumer process, lock-free. A record is a
+// frame and its payload; records do not wrap, the rest of the buffer before the end is skipped. A producer killed
+// anywhere leaves a queue that ends at its last whole record.
+//
+//   | u64 record bytes | frame (24) | payload, padded to 8 |     record bytes 0: skip to the start of the buffer
+#pragma once
+
+#include "base/frame.hpp"
+#include "shm/arena.hpp"
+
+#include <cstring>
+#include <span>
+
+namespace onesea::shm {
+
+inline constexpr std::size_t record_head = 8 + sizeof(frame);
+inline constexpr std::size_t ring_max_payload = ring_bytes / 4 - record_head;
+
+class ring {
+  public:
+    ring(ring_control &control, std::byte *data) : control_(&control), data_(data) {}
+
+    // Producer: appends a record of prefix and payload; false if there is no room. position(): its end in the stream.
+    bool push(const frame &head, std::span<const std::byte> prefix, std::span<const std::byte> payload)
+    {
+        std::size_t bytes = record_head + (prefix.size() + payload.size() + 7) / 8 * 8;
+        std::uint64_t tail = control_->tail.load(std::memory_order_relaxed);
+        std::size_t at = tail % ring_bytes, skip = at + bytes > ring_bytes ? ring_bytes - at : 0;
+        if (tail + skip + bytes - control_->head.load(std::memory_order_acquire) > ring_bytes) return false;
+        if (skip) {
+            std::uint64_t mark = 0;
+            std::memcpy(data_ + at, &mark, sizeof mark);
+            at = 0;
+        }
+        write(data_ + at, bytes, head, prefix, payload);
+        control_->tail.store(tail + skip + bytes, std::memory_order_seq_cst);
+        return true;
+    }
+    std::uint64_t position() const { return control_->tail.load(std::memory_order_relaxed); }
+    std::uint64_t executed() const { return control_->executed.load(std::memory_order_acquire); }
+
+    // Consumer: calls use(frame, payload) for up to `limit` records and frees their room; how many there were.
+    template <class Use>
+    int consume(int limit, Use &&use)
+    {
+        std::uint64_t head = control_->head.load(std::memory_order_relaxed);
+        std::uint64_t tail = control_->tail.load(std::memory_order_acquire);
+        int done = 0;
+        while (head != tail && done < limit) {
+            const std::byte *at = data_ + head % ring_bytes;
+            std::uint64_t bytes;
+            std::memcpy(&bytes, at, sizeof bytes);
+            if (bytes == 0) {
+                head += ring_bytes - head % ring_bytes;
+                continue;
+            }
+            auto *f = reinterpret_cast<const frame *>(at + 8);
+            use(*f, std::span(at + record_head, f->length));
+            head += bytes;
+            ++done;
+            control_->head.store(head, std::memory_order_release);
+        }
+        control_->head.store(head, std::memory_order_release);
+        return done;
+    }
+    bool empty() const
+    {
+        return control_->head.load(std::memory_order_relaxed) == control_->tail.load(std::memory_order_acquire);
+    }
+    // Consumer: lets the producer know that everything consumed so far has taken effect; false if it knew.
+    bool publish_executed()
+    {
+        std::uint64_t head = control_->head.load(std::memory_order_relaxed);
+        if (control_->executed.load(std::memory_order_relaxed) == head) return false;
+        control_->executed.store(head, std::memory_order_seq_cst);
+        return true;
+    }
+
+  private:
+    ring_control *control_;
+    std::byte *data_;
+
+    static void write(std::byte *to, std::uint64_t bytes, const frame &head, std::span<const std::byte> prefix,
+                      std::span<const std::byte> payload)
+    {
+        std::memcpy(to, &bytes, sizeof bytes);
+        std::memcpy(to + 8, &head, sizeof head);
+        if (!prefix.empty()) std::memcpy(to + record_head, prefix.data(), prefix.size());
+        if (!payload.empty()) std::memcpy(to + record_head + prefix.size(), payload.data(), payload.size());
+    }
+};
+
+} // namespace onesea::shm

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's registrations of its own memory: which part of its window stands for which private range. The table lies in
+// the arena, so that ranks of the node can find the range and copy with process_vm_readv/writev without asking.
+//
+// The upper half of a window (offsets from 2^39) is divided into slices of 1 MiB. A registration takes as many
+// consecutive slices as it needs; slice_[s] tells which entry a slice belongs to (0: none), so that a lookup is two
+// loads whatever the number of registrations. Only the owner changes the table, under its own lock; readers of other
+// processes see an entry whole or not at all: `slice_` is published last and taken back first.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+namespace onesea::shm {
+
+inline constexpr std::uint64_t segments_from = std::uint64_t(1) << 39;
+inline constexpr unsigned slice_shift = 20;
+inline constexpr std::uint32_t slices = 1u << (39 - slice_shift);
+
+struct segment {
+    std::uint64_t offset; // in the window; a multiple of a slice
+    std::uint64_t memory; // address in the owner's process
+    std::uint64_t bytes;
+    std::uint32_t flags;
+    std::uint32_t users; // transfers of the owner that read or write it now; the owner's own field
+};
+
+std::uint64_t segment_table_bytes();
+
+class segments {
+  public:
+    explicit segments(std::byte *table); // zeroed memory is an empty table
+
+    // Owner only, serialised by the caller. The offset, or 0 if the half window or the table is full.
+    std::uint64_t add(void *memory, std::uint64_t bytes, std::uint32_t flags);
+    // The segment that starts at this offset, nullptr if none; then take it away.
+    segment *at_start(std::uint64_t offset) const;
+    void remove(segment *s);
+    // The newest segment that holds this byte, nullptr if none.
+    const segment *holding(const void *memory) const;
+
+    // Any process of the node, no lock: the segment that contains the whole range, nullptr if none does.
+    segment *find(std::uint64_t offset, std::uint64_t bytes) const;
+
+  private:
+    std::atomic<std::uint32_t> *slice_;
+    segment *entry_;
+    // owner's bookkeeping, rebuilt never: only the owner's object adds and removes
+    std::map<std::uint32_t, std::uint32_t> taken_;   // first slice -> number of slices
+    std::map<std::uint32_t, std::uint32_t> entries_; // order of registration -> entry
+    std::uint32_t next_entry_ = 1;
+    std::uint32_t order_ = 0;
+    std::map<std::uint32_t, std::uint32_t> order_of_; // entry -> order
+
+    std::uint32_t free_entry();
+    std::uint32_t free_slices(std::uint32_t n) const;
+};
+
+} // namespace onesea::shm

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sending: a message is cut into records. What finds no room in the ring waits in the peer's queue, in order, and is
+// pushed by poll(). A message settles when the consumer has published that it executed its last record. The consumer
+// publishes only while it has nothing queued towards that producer itself, so that its notices are always in the other
+// ring first; and the producer takes in that ring before it looks at what was executed.
+//
+// Sleeping: a process that goes to sleep sets slot::sleeping and looks once more; whoever gives it work looks at the
+// flag afterwards. Both sides have a full barrier in between, so that one of them sees the other.
+#include "shm/shm_transport.hpp"
+
+#include "shm/native.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace onesea::shm {
+namespace {
+
+constexpr int records_per_poll = 64; // from one peer, so that a fast one does not keep others waiting
+
+} // namespace
+
+// A message, or the rest of one, that waits for room.
+struct shm_transport::record {
+    outgoing message;
+    std::vector<std::byte> copied; // prefix, and payload that is not borrowed
+    std::size_t sent = 0;
+};
+
+struct shm_transport::peer {
+    int rank;
+    unsigned slot;
+    ring to, from;
+    std::deque<record> queued;
+    struct unsettled {
+        std::uint64_t end;
+        delivery *done;
+    };
+    std::deque<unsettled> in_ring;
+    bool gone = false;
+    bool listed = false;
+};
+
+shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to)
+    : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), only_self_(only_self), sink_(to),
+      own_segments_(a.segments(own_slot)), heaps_(a.header().slots), peers_(a.header().slots)
+{
+    for (unsigned s = 0; s < a.header().slots; ++s) {
+        if (a.slot_at(s).rank < 0 || (only_self && s != own_slot)) continue;
+        slot_of_[a.slot_at(s).rank] = s;
+        heaps_[s].emplace(a.heap_meta(s));
+    }
+}
+
+shm_transport::~shm_transport() = default;
+
+std::uint32_t shm_transport::capabilities() const
+{
+    return capability::native_put | capability::native_get | capability::native_atomic;
+}
+
+const unsigned *shm_transport::slot_of(int rank) const
+{
+    auto found = slot_of_.find(rank);
+    return found == slot_of_.end() ? nullptr : &found->second;
+}
+
+bool shm_transport::reach(int rank) const { return slot_of(rank) != nullptr; }
+
+heap *shm_transport::heap_of(int rank)
+{
+    const unsigned *s = slot_of(rank);
+    return s ? &*heaps_[*s] : nullptr;
+}
+
+std::byte *shm_transport::heap_memory(int rank)
+{
+    const unsigned *s = slot_of(rank);
+    return s ? arena_.heap_data(*s) : nullptr;
+}
+
+shm_transport::peer &shm_transport::peer_at(unsigned s)
+{
+    if (!peers_[s])
+        peers_[s].reset(new peer{arena_.slot_at(s).rank,
+                                 s,
+                                 ring(arena_.ring(s, own_), arena_.ring_data(s, own_)),
+                                 ring(arena_.ring(own_, s), arena_.ring_data(own_, s)),
+                                 {},
+                                 {}});
+    return *peers_[s];
+}
+
+void shm_transport::mark_pending(unsigned to)
+{
+    auto &word = arena_.slot_at(to).pending[own_ / 64];
+    std::uint64_t bit = std::uint64_t(1) << (own_ % 64);
+    if (!(word.load(std::memory_order_seq_cst) & bit)) word.fetch_or(bit, std::memory_order_seq_cst);
+    ring_if_asleep(to);
+}
+
+void shm_transport::ring_if_asleep(unsigned s)
+{
+    slot &there = arena_.slot_at(s);
+    if (there.sleeping.load(std::memory_order_seq_cst) == 0) return;
+    if (there.sleeping.exchange(0) == 0) return;
+    std::uint64_t one = 1;
+    [[maybe_unused]] auto n = ::write(there.doorbell, &one, sizeof one);
+}
+
+void shm_transport::wake(int rank)
+{
+    const unsigned *s = slot_of(rank);
+    if (s && *s != own_) ring_if_asleep(*s);
+}
+
+void shm_transport::send(int rank, const outgoing &message)
+{
+    peer &p = peer_at(*slot_of(rank));
+    if (p.gone) {
+        if (message.done) message.done->settled(message.done, SEA_ERR_DEAD);
+        return;
+    }
+    p.queued.push_back({message, {}, 0});
+    bool all = push_queued(p);
+    if (!all && p.queued.back().copied.empty()) { // what must be copied and found no room is copied now
+        record &r = p.queued.back();
+        auto keep = [&](const void *from, std::size_t n) {
+            auto *bytes = static_cast<const std::byte *>(from);
+            r.copied.insert(r.copied.end(), bytes, bytes + n);
+        };
+        std::size_t payload = r.message.borrow ? 0 : r.message.bytes;
+        r.copied.reserve(r.message.prefix_bytes + payload + 1);
+        keep(r.message.prefix, r.message.prefix_bytes);
+        if (payload) keep(r.message.payload, payload);
+        r.message.prefix = r.copied.data();
+        if (payload) r.message.payload = r.copied.data() + r.message.prefix_bytes;
+    }
+    if (!p.listed && (!p.queued.empty() || !p.in_ring.empty())) {
+        p.listed = true;
+        sending_.push_back(p.slot);
+    }
+}
+
+// Moves queued messages into the ring as far as there is room; true if nothing is left.
+bool shm_transport::push_queued(peer &p)
+{
+    bool pushed = false;
+    while (!p.queued.empty()) {
+        record &r = p.queued.front();
+        const outgoing &m = r.message;
+        frame head = m.head;
+        std::size_t room = ring_max_payload - m.prefix_bytes;
+        std::size_t piece = std::min(room, m.bytes - r.sent);
+        bool last = r.sent + piece == m.bytes;
+        head.position += r.sent;
+        head.length = std::uint32_t(m.prefix_bytes + piece);
+        if (last) head.flags |= frame_flags::last;
+        auto *from = static_cast<const std::byte *>(m.payload);
+        if (!p.to.push(head, {static_cast<const std::byte *>(m.prefix), m.prefix_bytes},
+                       {piece ? from + r.sent : nullptr, piece}))
+            break;
+        pushed = true;
+        r.sent += piece;
+        if (!last) continue;
+        if (m.done) p.in_ring.push_back({p.to.position(), m.done});
+        p.queued.pop_front();
+    }
+    if (pushed) mark_pending(p.slot);
+    return p.queued.empty();
+}
+
+bool shm_transport::settle(peer &p)
+{
+    bool any = false;
+    std::uint64_t executed = p.to.executed();
+    while (!p.in_ring.empty() && p.in_ring.front().end <= executed) {
+        delivery *d = p.in_ring.front().done;
+        p.in_ring.pop_front();
+        d->settled(d, SEA_OK);
+        any = true;
+    }
+    return any;
+}
+
+bool shm_transport::consume_from(unsigned from)
+{
+    peer &p = peer_at(from);
+    auto use = [&](const frame &f, std::span<const std::byte> payload) { sink_.receive(p.rank, f, payload); };
+    // what was executed is read before the ring is emptied: its notices are then among what is consumed here
+    bool any = p.from.consume(records_per_poll, use) > 0;
+    if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(from);
+    return any;
+}
+
+bool shm_transport::progress_sending()
+{
+    bool any = false;
+    for (std::size_t i = 0; i < sending_.size();) {
+        peer &p = *peers_[sending_[i]];
+        std::uint64_t executed = p.to.executed();
+        if (!p.in_ring.empty() && p.in_ring.front().end <= executed) {
+            any |= consume_from(p.slot);
+            any |= settle(p);
+        }
+        if (!p.queued.empty() && push_queued(p)) {
+            any = true;
+            if (p.from.publish_executed()) ring_if_asleep(p.slot);
+        }
+        if (p.queued.empty() && p.in_ring.empty()) {
+            p.listed = false;
+            sending_[i] = sending_.back();
+            sending_.pop_back();
+        } else {
+            ++i;
+        }
+    }
+    return any;
+}
+
+bool shm_transport::poll(nanoseconds)
+{
+    bool any = false;
+    slot &mine = arena_.slot_at(own_);
+    unsigned words = (arena_.header().slots + 63) / 64;
+    for (unsigned w = 0; w < words; ++w) {
+        if (mine.pending[w].load(std::memory_order_relaxed) == 0) continue;
+        std::uint64_t bits = mine.pending[w].exchange(0, std::memory_order_seq_cst);
+        for (; bits; bits &= bits - 1) {
+            unsigned from = w * 64 + unsigned(std::countr_zero(bits));
+            any |= consume_from(from);
+            if (!peers_[from]->from.empty())
+                mine.pending[w].fetch_or(std::uint64_t(1) << (from % 64), std::memory_order_seq_cst);
+        }
+    }
+    if (!sending_.empty()) any |= progress_sending();
+    return any;
+}
+
+int shm_transport::wake_fd() const { return arena_.slot_at(own_).doorbell; }
+
+bool shm_transport::arm()
+{
+    slot &mine = arena_.slot_at(own_);
+    mine.sleeping.store(1, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (unsigned w = 0; w < (arena_.header().slots + 63) / 64; ++w)
+        if (mine.pending[w].load(std::memory_order_seq_cst)) return false;
+    for (unsigned s : sending_) {
+        peer &p = *peers_[s];
+        if (!p.in_ring.empty() && p.in_ring.front().end <= p.to.executed()) return false;
+        if (!p.queued.empty() && p.to.position() == p.to.executed()) return false;
+    }
+    return true;
+}
+
+void shm_transport::disarm()
+{
+    slot &mine = arena_.slot_at(own_);
+    if (mine.sleeping.exchange(0) == 1) return;
+    std::uint64_t count;
+    [[maybe_unused]] auto n = ::read(mine.doorbell, &count, sizeof count);
+}
+
+void shm_transport::peer_gone(int rank, bool cleanly)
+{
+    const unsigned *s = slot_of(rank);
+    if (!s || !peers_[*s]) {
+        if (s) peer_at(*s).gone = true;
+        return;
+    }
+    peer &p = *peers_[*s];
+    consume_from(*s);
+    settle(p);
+    p.gone = true;
+    int status = cleanly ? SEA_OK : SEA_ERR_DEAD;
+    auto in_ring = std::exchange(p.in_ring, {});
+    auto queued = std::exchange(p.queued, {});
+    for (auto &u : in_ring) u.done->settled(u.done, status);
+    for (auto &r : queued)
+        if (r.message.done) r.message.done->settled(r.message.done, status);
+}
+
+bool shm_transport::idle() const { return sending_.empty(); }
+
+int shm_transport::put(int rank, std::uint64_t offset, const void *from, std::size_t bytes)
+{
+    unsigned s = *slot_of(rank);
+    if (offset >= segments_from) return copy_registered(s, rank, offset, const_cast<void *>(from), bytes, true);
+    if (!heaps_[s]->contains(offset, bytes)) return SEA_ERR_ADDRESS;
+    copy_plain(arena_.heap_data(s) + offset, from, bytes);
+    return SEA_OK;
+}
+
+int shm_transport::get(int rank, std::uint64_t offset, void *to, std::size_t bytes)
+{
+    unsigned s = *slot_of(rank);
+    if (offset >= segments_from) return copy_registered(s, rank, offset, to, bytes, false);
+    if (!heaps_[s]->contains(offset, bytes)) return SEA_ERR_ADDRESS;
+    copy_plain(to, arena_.heap_data(s) + offset, bytes);
+    return SEA_OK;
+}
+
+int shm_transport::copy_registered(unsigned s, int rank, std::uint64_t offset, void *local, std::size_t bytes,
+                                   bool write)
+{
+    if (rank == own_rank_) return not_native; // the owner checks its table under its lock
+    segments theirs(arena_.segments(s));
+    segment *g = theirs.find(offset, bytes);
+    if (!g) return SEA_ERR_ADDRESS;
+    if (write && (g->flags & SEA_READ_ONLY)) return SEA_ERR_ACCESS;
+    auto *remote = reinterpret_cast<char *>(g->memory + (offset - g->offset));
+    return copy_other_process(arena_.slot_at(s).pid.load(std::memory_order_acquire), remote, local, bytes, write);
+}
+
+int shm_transport::atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, int width, std::uint64_t operand,
+                          std::uint64_t compare, std::uint64_t *old)
+{
+    unsigned s = *slot_of(rank);
+    if (offset >= segments_from) return not_native;
+    if (!heaps_[s]->contains(offset, std::size_t(width))) return SEA_ERR_ADDRESS;
+    *old = cpu_atomic(arena_.heap_data(s) + offset, kind, width, operand, compare);
+    if (s != own_) ring_if_asleep(s);
+    return SEA_OK;
+}
+
+} // namespace onesea::shm

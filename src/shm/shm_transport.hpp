@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transport inside a node: direct access to the heaps of its ranks, process_vm_readv/writev to what they have
+// registered, and rings for everything that needs the target's process.
+#pragma once
+
+#include "base/transport.hpp"
+#include "shm/arena.hpp"
+#include "shm/heap.hpp"
+#include "shm/ring.hpp"
+#include "shm/segments.hpp"
+
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace onesea::shm {
+
+class shm_transport final : public transport {
+  public:
+    // use_messages false: only self is reached (a job that was forced to another transport).
+    shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to);
+    ~shm_transport() override;
+
+    std::string_view name() const override { return "shm"; }
+    std::uint32_t capabilities() const override;
+    bool reach(int rank) const override;
+    std::size_t max_frame(int) const override { return ring_max_payload; }
+    void send(int rank, const outgoing &message) override;
+    void flush() override {}
+    bool poll(nanoseconds now) override;
+    int wake_fd() const override;
+    bool arm() override;
+    void disarm() override;
+    nanoseconds deadline() const override { return never; }
+    void peer_gone(int rank, bool cleanly) override;
+    bool idle() const override;
+    void close() override {}
+
+    int put(int rank, std::uint64_t offset, const void *from, std::size_t bytes) override;
+    int get(int rank, std::uint64_t offset, void *to, std::size_t bytes) override;
+    int atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, int width, std::uint64_t operand,
+               std::uint64_t compare, std::uint64_t *old) override;
+
+    // [any] Rings the doorbell of a rank that sleeps: memory that it may wait for has changed.
+    void wake(int rank);
+
+    // [any] The heap of a rank of this node, nullptr if it is none; where it is mapped.
+    heap *heap_of(int rank);
+    std::byte *heap_memory(int rank);
+
+    segments &own_segments() { return own_segments_; }
+
+  private:
+    struct record;
+    struct peer;
+    const arena &arena_;
+    unsigned own_;
+    int own_rank_;
+    bool only_self_;
+    sink &sink_;
+    segments own_segments_;
+    std::unordered_map<int, unsigned> slot_of_;
+    std::vector<std::optional<heap>> heaps_;   // by slot
+    std::vector<std::unique_ptr<peer>> peers_; // by slot, made at first contact
+    std::vector<unsigned> sending_;            // slots with records not yet executed
+
+    peer &peer_at(unsigned slot);
+    const unsigned *slot_of(int rank) const;
+    bool push_queued(peer &p);
+    bool settle(peer &p);
+    bool progress_sending();
+    bool consume_from(unsigned from);
+    void ring_if_asleep(unsigned slot);
+    void mark_pending(unsigned to);
+    int copy_registered(unsigned slot, int rank, std::uint64_t offset, void *local, std::size_t bytes, bool write);
+};
+
+} // namespace onesea::shm
