@@ -11,9 +11,10 @@
 #include "shm/native.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <sys/uio.h>
+#include <bit>
+#include <climits>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::shm {
 namespace {
@@ -172,10 +173,9 @@ bool shm_transport::push_queued(peer &p)
     return p.queued.empty();
 }
 
-bool shm_transport::settle(peer &p)
+bool shm_transport::settle(peer &p, std::uint64_t executed)
 {
     bool any = false;
-    std::uint64_t executed = p.to.executed();
     while (!p.in_ring.empty() && p.in_ring.front().end <= executed) {
         delivery *d = p.in_ring.front().done;
         p.in_ring.pop_front();
@@ -185,12 +185,11 @@ bool shm_transport::settle(peer &p)
     return any;
 }
 
-bool shm_transport::consume_from(unsigned from)
+bool shm_transport::consume_from(unsigned from, int limit)
 {
     peer &p = peer_at(from);
     auto use = [&](const frame &f, std::span<const std::byte> payload) { sink_.receive(p.rank, f, payload); };
-    // what was executed is read before the ring is emptied: its notices are then among what is consumed here
-    bool any = p.from.consume(records_per_poll, use) > 0;
+    bool any = p.from.consume(limit, use) > 0;
     if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(from);
     return any;
 }
@@ -202,8 +201,8 @@ bool shm_transport::progress_sending()
         peer &p = *peers_[sending_[i]];
         std::uint64_t executed = p.to.executed();
         if (!p.in_ring.empty() && p.in_ring.front().end <= executed) {
-            any |= consume_from(p.slot);
-            any |= settle(p);
+            consume_from(p.slot, INT_MAX); // notices that belong to what was executed are in that ring already
+            any |= settle(p, executed);
         }
         if (!p.queued.empty() && push_queued(p)) {
             any = true;
@@ -230,7 +229,7 @@ bool shm_transport::poll(nanoseconds)
         std::uint64_t bits = mine.pending[w].exchange(0, std::memory_order_seq_cst);
         for (; bits; bits &= bits - 1) {
             unsigned from = w * 64 + unsigned(std::countr_zero(bits));
-            any |= consume_from(from);
+            any |= consume_from(from, records_per_poll);
             if (!peers_[from]->from.empty())
                 mine.pending[w].fetch_or(std::uint64_t(1) << (from % 64), std::memory_order_seq_cst);
         }
@@ -272,8 +271,9 @@ void shm_transport::peer_gone(int rank, bool cleanly)
         return;
     }
     peer &p = *peers_[*s];
-    consume_from(*s);
-    settle(p);
+    std::uint64_t executed = p.to.executed();
+    consume_from(*s, INT_MAX);
+    settle(p, executed);
     p.gone = true;
     int status = cleanly ? SEA_OK : SEA_ERR_DEAD;
     auto in_ring = std::exchange(p.in_ring, {});

@@ -10,6 +10,7 @@
 #include "shm/segments.hpp"
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -68,9 +69,9 @@ class shm_transport final : public transport {
     peer &peer_at(unsigned slot);
     const unsigned *slot_of(int rank) const;
     bool push_queued(peer &p);
-    bool settle(peer &p);
+    bool settle(peer &p, std::uint64_t executed);
     bool progress_sending();
-    bool consume_from(unsigned from);
+    bool consume_from(unsigned from, int limit);
     void ring_if_asleep(unsigned slot);
     void mark_pending(unsigned to);
     int copy_registered(unsigned slot, int rank, std::uint64_t offset, void *local, std::size_t bytes, bool write);
