@@ -24,10 +24,12 @@ const char *sea_strerror(int status)
 {
     switch (status) {
 #define CASE(name, value, meaning) \
-    case value: return meaning;
+    case value:                    \
+        return meaning;
         SEA_STATUS_MAP(CASE)
 #undef CASE
-    default: return "unknown status";
+    default:
+        return "unknown status";
     }
 }
 
@@ -35,9 +37,11 @@ const char *sea_status_name(int status)
 {
     switch (status) {
 #define CASE(name, value, meaning) \
-    case value: return #name;
+    case value:                    \
+        return #name;
         SEA_STATUS_MAP(CASE)
 #undef CASE
-    default: return "SEA_ERR_UNKNOWN";
+    default:
+        return "SEA_ERR_UNKNOWN";
     }
 }

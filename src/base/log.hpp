@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to stderr, one line each: "onesea[rank] level: text". ONESEA_LOG chooses error, warn (default), info, debug, trace.
+// Messages to stderr, one line each: "onesea[rank] level: text". ONESEA_LOG chooses error, warn (default), info, debug,
+// trace.
 #pragma once
 
 #include <fmt/format.h>

@@ -80,7 +80,8 @@ class transport {
     // [lock] The file descriptor that becomes readable when poll() has work; -1 if there is none.
     virtual int wake_fd() const = 0;
 
-    // [lock] Announces that nobody will poll until wake_fd() is readable or deadline() has come. False if there is work already.
+    // [lock] Announces that nobody will poll until wake_fd() is readable or deadline() has come. False if there is work
+    // already.
     virtual bool arm() = 0;
     // [lock] The process polls again.
     virtual void disarm() = 0;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+#include <string>
+#include <thread>
+
+using namespace onesea;
+
+namespace {
+
+struct entry {
+    int value;
+    const char *name, *text;
+};
+
+constexpr entry all[] = {
+#define ENTRY(name, value, text) {name, #name, text},
+    SEA_STATUS_MAP(ENTRY)
+#undef ENTRY
+};
+
+} // namespace
+
+TEST(error, every_status_has_its_own_number_name_and_meaning)
+{
+    std::set<int> values;
+    std::set<std::string> texts;
+    for (const auto &e : all) {
+        EXPECT_TRUE(values.insert(e.value).second) << e.name;
+        EXPECT_TRUE(texts.insert(e.text).second) << e.name;
+        EXPECT_STREQ(sea_status_name(e.value), e.name);
+        EXPECT_STREQ(sea_strerror(e.value), e.text);
+    }
+    EXPECT_EQ(SEA_OK, 0);
+}
+
+TEST(error, every_status_but_success_is_negative)
+{
+    for (const auto &e : all)
+        EXPECT_TRUE(e.value < 0 || e.value == SEA_OK) << e.name;
+}
+
+TEST(error, numbers_that_are_no_status_are_survived)
+{
+    for (int unknown : {1, 42, -7, -1000, 2147483647, -2147483647 - 1}) {
+        EXPECT_STREQ(sea_status_name(unknown), "SEA_ERR_UNKNOWN");
+        EXPECT_STREQ(sea_strerror(unknown), "unknown status");
+    }
+}
+
+TEST(error, fail_returns_the_status_and_keeps_the_text)
+{
+    EXPECT_EQ(fail(SEA_ERR_RANK, "there is no rank {}; the job has {}", 9, 4), SEA_ERR_RANK);
+    EXPECT_STREQ(sea_last_error(), "there is no rank 9; the job has 4");
+    EXPECT_EQ(set_error(SEA_ERR_MEMORY, "nothing left"), SEA_ERR_MEMORY);
+    EXPECT_STREQ(sea_last_error(), "nothing left");
+}
+
+TEST(error, each_thread_has_its_own_text)
+{
+    fail(SEA_ERR_INVALID, "of the first");
+    std::thread([] {
+        EXPECT_STREQ(sea_last_error(), "");
+        fail(SEA_ERR_INVALID, "of the second");
+        EXPECT_STREQ(sea_last_error(), "of the second");
+    }).join();
+    EXPECT_STREQ(sea_last_error(), "of the first");
+}
