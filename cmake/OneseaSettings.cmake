@@ -31,6 +31,13 @@ elseif(ONESEA_SANITIZE)
     message(FATAL_ERROR "ONESEA_SANITIZE is '${ONESEA_SANITIZE}'; use address+undefined, thread or nothing")
 endif()
 
+# A tree that is built again and again is built faster where ccache is; it is not required.
+find_program(ONESEA_CCACHE ccache)
+if(ONESEA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER ${ONESEA_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${ONESEA_CCACHE})
+endif()
+
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrows: a folder includes only what lies below it in the house.
+
+base < net, shm < core < coll, data, msg, dsm, io, observe < compat, cli, python. agent stands beside core on base, net
+and shm; cli may also see agent. bench, examples and compat see what a user sees: onesea.h, onesea.hpp and their own
+folder. The public header stands on nothing but the standard library.
+"""
+
+import re
+from pathlib import Path
+
+ABOVE_CORE = ("coll", "data", "msg", "dsm", "io", "observe")
+BELOW = {
+    "base": set(),
+    "net": {"base"},
+    "shm": {"base"},
+    "core": {"base", "net", "shm"},
+    "agent": {"base", "net", "shm"},
+    **{layer: {"base", "net", "shm", "core"} for layer in ABOVE_CORE},
+    "cli": {"base", "net", "shm", "core", "agent", *ABOVE_CORE},
+    "python": {"base", "core", *ABOVE_CORE},
+    "bench": set(),
+    "examples": set(),
+    "compat": set(),
+    "include": set(),
+}
+FREE = ("tests", "packaging")  # tests may look everywhere
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def folder_of(path):
+    """The part of the house that a file belongs to: src/net/link.hpp -> net, cli/run.cpp -> cli."""
+    parts = Path(path).parts
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else parts[0]
+
+
+def find(tree, path, name, quoted):
+    """The file of the repository that an include names, or None."""
+    places = ([path.parent] if quoted else []) + [Path("src"), Path("include"), Path(path.parts[0])]
+    for place in places:
+        found = (tree.root / place / name).resolve()
+        if found.is_file() and found.is_relative_to(tree.root.resolve()):
+            return found.relative_to(tree.root.resolve())
+    return None
+
+
+def check_file(tree, path):
+    here = folder_of(path)
+    if here in FREE:
+        return []
+    if here not in BELOW:
+        return [f"{path}:1: folder '{here}' has no place in the house (scripts/lint/arrows.py)"]
+    problems = []
+    for number, line in enumerate(tree.lines(path), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted = match[1] == '"'
+        found = find(tree, path, match[2], quoted)
+        if found is None:
+            if quoted:
+                problems.append(f'{path}:{number}: "{match[2]}" is no file of this repository')
+            continue
+        there = folder_of(found)
+        if there not in (here, "include") and there not in BELOW[here]:
+            problems.append(f"{path}:{number}: {here} must not include {there} ({match[2]})")
+        elif here == "compat" and there == "compat" and found.parts[1] != path.parts[1]:
+            problems.append(f"{path}:{number}: one compatibility library must not include another ({match[2]})")
+    return problems
+
+
+def check(tree):
+    return [problem for path in tree.code for problem in check_file(tree, path)]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Headers stand alone: each one compiles as the only line of a program; the public ones in C11 and C++, by both
+compilers and pedantically, the others in the language that they are written in."""
+
+import os
+import subprocess
+
+WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Werror"]
+PEDANTIC = ["-Wpedantic", "-pedantic-errors"]
+C = ["-x", "c", "-std=c11"]
+CPP = ["-x", "c++", "-std=c++20"]
+GCC = os.environ.get("ONESEA_GCC", "gcc")
+CLANG = os.environ.get("ONESEA_CLANG", "clang-14")
+# inline.h is the second half of onesea.h and says so.
+NOT_ALONE = {"include/onesea/inline.h"}
+
+
+def ways(path):
+    """The compilations that a header must pass: (what, command)."""
+    flags = [*WARNINGS, "-fsyntax-only", "-Isrc", "-Iinclude", f"-I{path.parts[0]}"]
+    public = path.parts[0] == "include" or (path.parts[0] == "compat" and "include" in path.parts)
+    if public and path.suffix == ".h":
+        for name, compiler in (("gcc", GCC), ("clang", CLANG)):
+            yield f"{name} C11", [compiler, *C, *PEDANTIC, *flags]
+            yield f"{name} C++20", [compiler, *CPP, *PEDANTIC, *flags]
+    elif path.suffix == ".h":
+        yield "gcc C11", [GCC, *C, "-D_GNU_SOURCE", *flags]
+    else:
+        yield "gcc C++20", [GCC, *CPP, *flags]
+
+
+def check_one(tree, path):
+    problems = []
+    for what, command in ways(path):
+        program = f'#include "{path.relative_to(path.parts[0]) if path.parts[0] == "include" else path}"\n'
+        result = subprocess.run([*command, "-I.", "-"], input=program, cwd=tree.root, capture_output=True, text=True)
+        if result.returncode != 0:
+            reason = next((l for l in result.stderr.splitlines() if "error" in l), result.stderr.strip())
+            problems.append(f"{path}:1: does not stand alone ({what}): {reason}")
+    return problems
+
+
+def check(tree):
+    return tree.in_parallel(lambda p: check_one(tree, p), [p for p in tree.headers if str(p) not in NOT_ALONE])
