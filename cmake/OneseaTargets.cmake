@@ -42,3 +42,15 @@ function(onesea_program name)
     add_executable(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE onesea::onesea)
 endfunction()
+
+# onesea_install_command(target...): part of what users type; goes to bin.
+function(onesea_install_command)
+    set_property(GLOBAL APPEND PROPERTY onesea_commands ${ARGN})
+endfunction()
+
+# onesea_install_helper(target...): started by the command only; built into libexec/onesea, installed there too, so that
+# the command finds it at ../libexec/onesea from its own place in both trees.
+function(onesea_install_helper)
+    set_target_properties(${ARGN} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/onesea)
+    set_property(GLOBAL APPEND PROPERTY onesea_helpers ${ARGN})
+endfunction()

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the build tree into a fresh folder, moves it, and uses it as a stranger would: a C11 and a C++20 program
+# through pkg-config and through find_package, run alone and as a job; and looks at what the library exports.
+# usage: install_test.sh CMAKE BUILD-TREE CC CXX VERSION
+set -euo pipefail
+cmake=$1 build=$2 cc=$3 cxx=$4 version=$5
+here=$(dirname "$(readlink -f "$0")")
+place=$(mktemp -d "${TMPDIR:-/tmp}/onesea-install-XXXXXX")
+trap 'rm -rf "$place"' EXIT
+unset LD_LIBRARY_PATH
+
+fail() {
+    echo "install_test: $*" >&2
+    exit 1
+}
+
+# expect TEXT COMMAND...: the command succeeds, and prints that as a line.
+expect() {
+    local text=$1 output
+    shift
+    output=$(timeout 60 "$@" </dev/null) || fail "exit status $? of: $*"
+    grep -qxF -- "$text" <<<"$output" || fail "'$text' expected, not '$output', from: $*"
+    echo "ok: $*"
+}
+
+"$cmake" --install "$build" --prefix "$place/first" >"$place/log" || {
+    cat "$place/log"
+    fail "cmake --install failed"
+}
+prefix=$place/moved
+mv "$place/first" "$prefix"
+library=$prefix/lib/libonesea.so
+
+for file in include/onesea.h include/onesea/inline.h lib/libonesea.so bin/onesea share/onesea/examples \
+    lib/pkgconfig/onesea.pc lib/cmake/onesea/onesea-config.cmake share/doc/onesea/LICENSE; do
+    [[ -e $prefix/$file ]] || fail "$file is not installed"
+done
+[[ -n $(ls "$prefix/libexec/onesea") ]] || fail "libexec/onesea is empty: the benchmark programs are missing"
+
+# ---- the library: its name for the linker, its symbols, no way back into the build tree
+soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+[[ $soname == "libonesea.so.${version%%.*}" ]] || fail "the soname is '$soname'"
+strangers=$(nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^sea_/) print $3 }')
+[[ -z $strangers ]] || fail "the library exports more than sea_*: $strangers"
+declared=$(sed -n 's/^[a-z].*[ *]\(sea_[a-z0-9_]*\)(.*/\1/p' "$prefix/include/onesea.h" | grep -v '^sea_[a-z_0-9]*_fn$' | sort -u)
+inlined=$(sed -n 's/^static inline .*[ *]\(sea_[a-z0-9_]*\)(.*/\1/p' "$prefix/include/onesea.h" | sort -u)
+exported=$(nm -D --defined-only "$library" | sed -n 's/.* \(sea_[a-z0-9_]*\).*/\1/p' | sort -u)
+absent=$(comm -23 <(comm -23 <(echo "$declared") <(echo "$inlined")) <(echo "$exported"))
+[[ -z $absent ]] || fail "onesea.h declares what the library lacks: $absent"
+for file in "$prefix"/bin/* "$prefix"/libexec/onesea/* "$library"; do
+    if readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -qF "$build"; then fail "$file looks into the build tree"; fi
+done
+
+# ---- pkg-config
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+[[ $(pkg-config --modversion onesea) == "$version" ]] || fail "pkg-config gives version $(pkg-config --modversion onesea)"
+strict=(-Wall -Wextra -Wpedantic -Werror -O1)
+"$cc" -std=c11 "${strict[@]}" "$here/user/ring.c" -o "$place/ring_c" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
+"$cxx" -std=c++20 "${strict[@]}" "$here/user/ring.cpp" -o "$place/ring_cpp" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
+
+# ---- find_package
+"$cmake" -S "$here/user" -B "$place/user" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_CXX_COMPILER="$cxx" >"$place/log" 2>&1 && "$cmake" --build "$place/user" >>"$place/log" 2>&1 || {
+    cat "$place/log"
+    fail "a project that says find_package(onesea) does not build"
+}
+
+# ---- and all of them work, alone and launched by the installed command
+for program in "$place/ring_c" "$place/ring_cpp" "$place/user/ring_c" "$place/user/ring_cpp"; do
+    expect "ok 1 ranks" "$program"
+    expect "ok 3 ranks" "$prefix/bin/onesea" run -n 3 --nodes 2 "$program"
+done
