@@ -38,8 +38,7 @@ TEST(error, every_status_has_its_own_number_name_and_meaning)
 
 TEST(error, every_status_but_success_is_negative)
 {
-    for (const auto &e : all)
-        EXPECT_TRUE(e.value < 0 || e.value == SEA_OK) << e.name;
+    for (const auto &e : all) EXPECT_TRUE(e.value < 0 || e.value == SEA_OK) << e.name;
 }
 
 TEST(error, numbers_that_are_no_status_are_survived)

@@ -8,15 +8,15 @@
 namespace onesea {
 
 enum class frame_type : std::uint8_t {
-    put = 1,   // position: target offset; payload: data
-    get,       // position: source offset; payload: u64 length, u64 cookie; answered by data frames or done
-    data,      // answer to get or pull: position: the asker's cookie + offset; payload: data
-    atomic,    // aux: kind | width << 8 | fetch << 15; position: offset; payload: operand, compare (u64 each)
-    value,     // answer to a fetching atomic and to alloc: payload: u64
-    am,        // aux: handler number; payload: u32 header bytes, u32 zero, header padded to 8, data
-    am_long,   // as am, but instead of data: u64 data bytes; the target pulls them from the origin's operation `id`
-    pull,      // position: the origin's operation, whose data is wanted whole; id: the asker's; payload: as get
-    copy,      // position: source offset here; payload: u64 target address, u64 length, u64 target counter; answered by done
+    put = 1, // position: target offset; payload: data
+    get,     // position: source offset; payload: u64 length, u64 cookie; answered by data frames or done
+    data,    // answer to get or pull: position: the asker's cookie + offset; payload: data
+    atomic,  // aux: kind | width << 8 | fetch << 15; position: offset; payload: operand, compare (u64 each)
+    value,   // answer to a fetching atomic and to alloc: payload: u64
+    am,      // aux: handler number; payload: u32 header bytes, u32 zero, header padded to 8, data
+    am_long, // as am, but instead of data: u64 data bytes; the target pulls them from the origin's operation `id`
+    pull,    // position: the origin's operation, whose data is wanted whole; id: the asker's; payload: as get
+    copy, // position: source offset here; payload: u64 target address, u64 length, u64 target counter; answered by done
     signal,    // aux: 0 set, 1 add; position: offset of the word; payload: u64 value
     done,      // aux: status (as two's complement); ends operation `id`
     alloc,     // payload: u64 bytes; answered by value or done
