@@ -59,6 +59,10 @@ strict=(-Wall -Wextra -Wpedantic -Werror -O1)
 "$cc" -std=c11 "${strict[@]}" "$here/user/ring.c" -o "$place/ring_c" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
 "$cxx" -std=c++20 "${strict[@]}" "$here/user/ring.cpp" -o "$place/ring_cpp" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
 
+# ---- the program of the README, word for word
+sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
+"$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
+
 # ---- find_package
 "$cmake" -S "$here/user" -B "$place/user" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_CXX_COMPILER="$cxx" >"$place/log" 2>&1 && "$cmake" --build "$place/user" >>"$place/log" 2>&1 || {
@@ -71,3 +75,5 @@ for program in "$place/ring_c" "$place/ring_cpp" "$place/user/ring_c" "$place/us
     expect "ok 1 ranks" "$program"
     expect "ok 3 ranks" "$prefix/bin/onesea" run -n 3 --nodes 2 "$program"
 done
+expect "0: rank 0 greets its neighbour" "$place/first"
+expect "0: rank 3 greets its neighbour" "$prefix/bin/onesea" run -n 4 --nodes 2 --quiet "$place/first"

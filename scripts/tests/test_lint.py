@@ -26,6 +26,8 @@ class RuleTest(unittest.TestCase):
         self.write(".clang-format", (HERE.parent.parent / ".clang-format").read_text())
         self.write("include/onesea.h", "/* SPDX-License-Identifier: Apache-2.0 */\ntypedef int sea_team;\n")
         self.write("src/base/log.hpp", HEADER + "inline int volume = 1;\n")
+        self.write("src/base/README.md", "# base\n")
+        self.write("src/net/README.md", "# net\n")
         self.write("src/net/link.hpp", HEADER + '#include "base/log.hpp"\n')
 
     def write(self, path, text):
@@ -144,6 +146,14 @@ class RuleTest(unittest.TestCase):
     def test_texts_fail_on_a_path_into_a_home(self):
         self.write("docs/a.md", "Run /" + "home/ann/onesea/dev\n")
         self.assert_one(texts, "docs/a.md:1", "home")
+
+    def test_texts_fail_on_a_link_that_leads_nowhere(self):
+        self.write("docs/a.md", "See [the log](../src/base/README.md#levels), [the net](../src/net/gone.md), [us](http://x).\n")
+        self.assert_one(texts, "docs/a.md:1", "../src/net/gone.md")
+
+    def test_texts_fail_on_a_layer_without_its_page(self):
+        (self.root / "src/net/README.md").unlink()
+        self.assert_one(texts, "src/net", "README.md")
 
     # ---- the command
 
