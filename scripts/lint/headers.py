@@ -19,7 +19,10 @@ def ways(path):
     """The compilations that a header must pass: (what, command)."""
     flags = [*WARNINGS, "-fsyntax-only", "-Isrc", "-Iinclude", f"-I{path.parts[0]}"]
     public = path.parts[0] == "include" or (path.parts[0] == "compat" and "include" in path.parts)
-    if public and path.suffix == ".h":
+    if public and path.suffix == ".hpp":
+        for name, compiler in (("gcc", GCC), ("clang", CLANG)):
+            yield f"{name} C++20", [compiler, *CPP, *PEDANTIC, *flags]
+    elif public and path.suffix == ".h":
         for name, compiler in (("gcc", GCC), ("clang", CLANG)):
             yield f"{name} C11", [compiler, *C, *PEDANTIC, *flags]
             yield f"{name} C++20", [compiler, *CPP, *PEDANTIC, *flags]

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+// Onesea for C++20: a thin layer on onesea.h. Failures are exceptions that carry the status, things that must be given
+// back are objects, addresses know their type. Nothing here keeps state of its own; onesea.h says what each call means,
+// and both may be mixed.
+//
+// Objects that own something (job, allocation, registration, operation, team) can be moved, not copied. Their
+// destructors never throw: an error on giving back is lost there. Where it matters call finish(), release() or wait(),
+// which throw.
+#pragma once
+
+#include "onesea.h"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sea {
+
+// ---- Errors -------------------------------------------------------------------------------------------------------
+
+class error : public std::runtime_error {
+  public:
+    error(int status, const std::string &text) : std::runtime_error(text), status_(status) {}
+    int status() const noexcept { return status_; } // SEA_ERR_...
+
+  private:
+    int status_;
+};
+
+// Throws unless the status is good; gives it back, for calls whose positive results mean something.
+inline int check(int status)
+{
+    if (status >= 0) return status;
+    const char *detail = sea_last_error();
+    std::string text = std::string(sea_status_name(status)) + ": " + sea_strerror(status);
+    if (*detail) text += std::string(": ") + detail;
+    throw error(status, text);
+}
+
+// ---- Start, end, who ----------------------------------------------------------------------------------------------
+
+class job {
+  public:
+    job() { check(sea_init(nullptr)); }
+    explicit job(std::size_t heap_bytes)
+    {
+        sea_config config{sizeof(sea_config), heap_bytes};
+        check(sea_init(&config));
+    }
+    job(const job &) = delete;
+    job &operator=(const job &) = delete;
+    ~job()
+    {
+        if (sea_initialized()) sea_finalize();
+    }
+    void finish() { check(sea_finalize()); }
+};
+
+inline int rank() { return check(sea_rank()); }
+inline int size() { return check(sea_size()); }
+inline int node() { return check(sea_node()); }
+inline int nodes() { return check(sea_nodes()); }
+inline int node_of(int rank) { return check(sea_node_of(rank)); }
+inline bool alive(int rank) { return check(sea_alive(rank)) != 0; }
+inline void fence(int rank) { check(sea_fence(rank)); }
+inline void fence() { check(sea_fence_all()); }
+
+// ---- Global pointers ----------------------------------------------------------------------------------------------
+
+template <class T>
+concept transferable = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
+
+// What atomics work on.
+template <class T>
+concept word = transferable<T> && std::is_integral_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
+
+// A place of a T somewhere in the job's memory. Arithmetic as on T*, within one segment.
+template <transferable T>
+class pointer {
+  public:
+    constexpr pointer() = default;
+    explicit constexpr pointer(sea_addr address) : address_(address) {}
+
+    constexpr sea_addr address() const { return address_; }
+    constexpr explicit operator bool() const { return address_ != SEA_NULL; }
+    int rank() const { return sea_addr_rank(address_); }
+    // Direct access, where this process has it; else nullptr.
+    T *local() const { return static_cast<T *>(sea_local(address_)); }
+
+    T get() const
+    {
+        T value;
+        check(sea_get(&value, address_, sizeof value, nullptr));
+        return value;
+    }
+    // Returns after local completion; fence() makes it visible there.
+    void put(const T &value) const { check(sea_put(address_, &value, sizeof value, nullptr)); }
+
+    T fetch_add(T operand) const requires word<T> { return update(SEA_ATOMIC_ADD, operand); }
+    T swap(T operand) const requires word<T> { return update(SEA_ATOMIC_SWAP, operand); }
+    // Stores `wanted` if the word is `expected`; the value before, either way.
+    T compare_swap(T expected, T wanted) const requires word<T> { return update(SEA_ATOMIC_CAS, wanted, expected); }
+
+    constexpr pointer &operator+=(std::ptrdiff_t n)
+    {
+        address_ += sea_addr(n) * sizeof(T);
+        return *this;
+    }
+    constexpr pointer &operator-=(std::ptrdiff_t n) { return *this += -n; }
+    constexpr pointer &operator++() { return *this += 1; }
+    constexpr pointer &operator--() { return *this += -1; }
+    friend constexpr pointer operator+(pointer p, std::ptrdiff_t n) { return p += n; }
+    friend constexpr pointer operator-(pointer p, std::ptrdiff_t n) { return p -= n; }
+    friend constexpr std::ptrdiff_t operator-(pointer a, pointer b)
+    {
+        return std::ptrdiff_t(a.address_ - b.address_) / std::ptrdiff_t(sizeof(T));
+    }
+    constexpr pointer operator[](std::ptrdiff_t n) const { return *this + n; }
+    friend constexpr auto operator<=>(pointer, pointer) = default;
+
+  private:
+    sea_addr address_ = SEA_NULL;
+
+    T update(sea_atomic_kind kind, T operand, T compare = 0) const
+    {
+        using bits = std::make_unsigned_t<T>;
+        T old;
+        check(sea_atomic(kind, address_, int(sizeof(T)), bits(operand), bits(compare), &old, nullptr));
+        return old;
+    }
+};
+
+// ---- Memory -------------------------------------------------------------------------------------------------------
+
+// Global heap on any rank, freed at the end of its life.
+template <transferable T>
+class allocation {
+  public:
+    allocation() = default;
+    allocation(int rank, std::size_t count) : count_(count)
+    {
+        if (count > SIZE_MAX / sizeof(T)) throw error(SEA_ERR_MEMORY, "SEA_ERR_MEMORY: the size does not fit a number");
+        sea_addr address = SEA_NULL;
+        check(sea_heap_alloc(rank, count * sizeof(T), &address));
+        start_ = pointer<T>(address);
+    }
+    allocation(allocation &&other) noexcept { swap(other); }
+    allocation &operator=(allocation &&other) noexcept
+    {
+        swap(other);
+        return *this;
+    }
+    ~allocation()
+    {
+        if (start_) sea_heap_free(start_.address());
+    }
+
+    pointer<T> data() const { return start_; }
+    std::size_t size() const { return count_; }
+    pointer<T> operator[](std::size_t i) const { return start_ + std::ptrdiff_t(i); }
+    // Frees now.
+    void release()
+    {
+        if (sea_addr address = std::exchange(start_, {}).address()) check(sea_heap_free(address));
+        count_ = 0;
+    }
+
+  private:
+    pointer<T> start_;
+    std::size_t count_ = 0;
+    void swap(allocation &other) noexcept
+    {
+        std::swap(start_, other.start_);
+        std::swap(count_, other.count_);
+    }
+};
+
+// Own memory that others may reach, until the end of its life.
+template <transferable T>
+class registration {
+  public:
+    registration() = default;
+    explicit registration(std::span<T> memory, unsigned flags = 0) : count_(memory.size())
+    {
+        sea_addr address = SEA_NULL;
+        check(sea_register(memory.data(), memory.size_bytes(), flags, &address));
+        start_ = pointer<T>(address);
+    }
+    registration(registration &&other) noexcept { swap(other); }
+    registration &operator=(registration &&other) noexcept
+    {
+        swap(other);
+        return *this;
+    }
+    ~registration()
+    {
+        if (start_) sea_unregister(start_.address());
+    }
+
+    pointer<T> data() const { return start_; }
+    std::size_t size() const { return count_; }
+    void release()
+    {
+        if (sea_addr address = std::exchange(start_, {}).address()) check(sea_unregister(address));
+        count_ = 0;
+    }
+
+  private:
+    pointer<T> start_;
+    std::size_t count_ = 0;
+    void swap(registration &other) noexcept
+    {
+        std::swap(start_, other.start_);
+        std::swap(count_, other.count_);
+    }
+};
+
+// ---- Transfers ----------------------------------------------------------------------------------------------------
+
+// An operation in flight. Its buffers must outlive it: the destructor waits for it.
+class operation {
+  public:
+    operation() = default;
+    explicit operation(sea_op op) : op_(op) {}
+    operation(operation &&other) noexcept : op_(std::exchange(other.op_, SEA_OP_NONE)) {}
+    operation &operator=(operation &&other) noexcept
+    {
+        std::swap(op_, other.op_);
+        return *this;
+    }
+    ~operation()
+    {
+        if (op_ != SEA_OP_NONE) sea_wait(op_, SEA_FOREVER);
+    }
+
+    sea_op handle() const { return op_; } // stays this object's
+    // Remote completion.
+    void wait()
+    {
+        if (op_ != SEA_OP_NONE) check(sea_wait(std::exchange(op_, SEA_OP_NONE), SEA_FOREVER));
+    }
+    // The same; false if the time has passed before.
+    bool wait(double seconds)
+    {
+        int status = op_ == SEA_OP_NONE ? SEA_OK : sea_wait(op_, seconds);
+        if (status == SEA_ERR_TIMEOUT) return false;
+        op_ = SEA_OP_NONE;
+        check(status);
+        return true;
+    }
+    bool done() { return wait(0); }
+
+  private:
+    sea_op op_ = SEA_OP_NONE;
+};
+
+template <transferable T>
+void put(pointer<T> target, std::span<const std::type_identity_t<T>> source)
+{
+    check(sea_put(target.address(), source.data(), source.size_bytes(), nullptr));
+}
+
+template <transferable T>
+void get(std::span<std::type_identity_t<T>> target, pointer<T> source)
+{
+    check(sea_get(target.data(), source.address(), target.size_bytes(), nullptr));
+}
+
+template <transferable T>
+void copy(pointer<T> target, pointer<T> source, std::size_t count)
+{
+    check(sea_copy(target.address(), source.address(), count * sizeof(T), nullptr));
+}
+
+// The same, only started; `after` is a start condition (operation::handle(), SEA_OP_ALL).
+template <transferable T>
+operation start_put(pointer<T> target, std::span<const std::type_identity_t<T>> source, sea_op after = SEA_OP_NONE)
+{
+    sea_op op = SEA_OP_NONE;
+    sea_opts opts = SEA_OPTS_INIT;
+    opts.op = &op;
+    opts.after = after;
+    check(sea_put(target.address(), source.data(), source.size_bytes(), &opts));
+    return operation(op);
+}
+
+template <transferable T>
+operation start_get(std::span<std::type_identity_t<T>> target, pointer<T> source, sea_op after = SEA_OP_NONE)
+{
+    sea_op op = SEA_OP_NONE;
+    sea_opts opts = SEA_OPTS_INIT;
+    opts.op = &op;
+    opts.after = after;
+    check(sea_get(target.data(), source.address(), target.size_bytes(), &opts));
+    return operation(op);
+}
+
+// ---- Teams and collectives ----------------------------------------------------------------------------------------
+
+template <class T>
+consteval sea_type type_of()
+{
+    static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, long double>,
+                  "no number of sea_type");
+    if (std::is_same_v<T, float>) return SEA_FLOAT;
+    if (std::is_same_v<T, double>) return SEA_DOUBLE;
+    int log = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return sea_type(2 * log + (std::is_unsigned_v<T> ? 1 : 0));
+}
+
+// A team; the default one is the world, which is never freed.
+class team {
+  public:
+    team() = default;
+    explicit team(sea_team t) : team_(t) {}
+    team(const std::vector<int> &ranks, int tag)
+    {
+        check(sea_team_create(ranks.data(), int(ranks.size()), tag, &team_));
+    }
+    team(team &&other) noexcept : team_(std::exchange(other.team_, SEA_TEAM_NULL)) {}
+    team &operator=(team &&other) noexcept
+    {
+        std::swap(team_, other.team_);
+        return *this;
+    }
+    ~team()
+    {
+        if (team_ != SEA_TEAM_WORLD && team_ != SEA_TEAM_NULL) sea_team_free(team_);
+    }
+
+    sea_team handle() const { return team_; }
+    explicit operator bool() const { return team_ != SEA_TEAM_NULL; }
+    int rank() const { return check(sea_team_rank(team_)); }
+    int size() const { return check(sea_team_size(team_)); }
+    int member(int number) const { return check(sea_team_member(team_, number)); }
+
+    team split(int color, int key) const
+    {
+        sea_team result = SEA_TEAM_NULL;
+        check(sea_team_split(team_, color, key, &result));
+        return team(result);
+    }
+    void barrier() const { check(sea_barrier(team_)); }
+
+    template <transferable T>
+    void broadcast(int root, std::span<T> buffer) const
+    {
+        check(sea_broadcast(team_, root, buffer.data(), buffer.size_bytes()));
+    }
+    template <transferable T>
+    T broadcast(int root, T value) const
+    {
+        broadcast(root, std::span<T>(&value, 1));
+        return value;
+    }
+    // Element by element over all members; the result is everybody's.
+    template <class T>
+    void allreduce(std::span<T> values, sea_reduce_op op) const
+    {
+        check(sea_allreduce(team_, values.data(), values.data(), values.size(), type_of<T>(), op));
+    }
+    template <class T>
+    T allreduce(T value, sea_reduce_op op) const
+    {
+        allreduce(std::span<T>(&value, 1), op);
+        return value;
+    }
+    // Everybody's value, by member.
+    template <transferable T>
+    std::vector<T> allgather(const T &value) const
+    {
+        std::vector<T> all(static_cast<std::size_t>(size()));
+        check(sea_allgather(team_, &value, all.data(), sizeof(T)));
+        return all;
+    }
+
+  private:
+    sea_team team_ = SEA_TEAM_WORLD;
+};
+
+inline void barrier() { check(sea_barrier(SEA_TEAM_WORLD)); }
+
+} // namespace sea

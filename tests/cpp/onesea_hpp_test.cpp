@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// onesea.hpp in a job: every rank runs every case, so the cases are collective. Run alone, and launched on several
+// nodes. A rank that fails says so with its exit status.
+#include <onesea.hpp>
+
+#include <gtest/gtest.h>
+#include <limits>
+#include <numeric>
+#include <set>
+
+namespace {
+
+template <class Call>
+int status_of(Call &&call)
+{
+    try {
+        call();
+        return SEA_OK;
+    } catch (const sea::error &e) {
+        EXPECT_NE(std::string(e.what()).find(sea_status_name(e.status())), std::string::npos) << e.what();
+        return e.status();
+    }
+}
+
+int right_of_me() { return (sea::rank() + 1) % sea::size(); }
+int left_of_me() { return (sea::rank() + sea::size() - 1) % sea::size(); }
+
+} // namespace
+
+TEST(onesea_hpp, errors_carry_the_status_and_the_text)
+{
+    EXPECT_EQ(status_of([] { sea::node_of(1 << 20); }), SEA_ERR_RANK);
+    EXPECT_EQ(status_of([] { sea::pointer<int>(sea_addr(1) << 39).get(); }), SEA_ERR_ADDRESS);
+    EXPECT_EQ(status_of([] { sea::pointer<int>((sea_addr(sea::rank()) << 40) + 2).fetch_add(1); }), SEA_ERR_ALIGN);
+}
+
+TEST(onesea_hpp, puts_reach_the_neighbour)
+{
+    sea::team world;
+    sea::allocation<double> mine(sea::rank(), 100);
+    auto all = world.allgather(mine.data());
+    std::vector<double> sent(100), got(100);
+    std::iota(sent.begin(), sent.end(), 1000.0 * sea::rank());
+    sea::put(all[std::size_t(right_of_me())], sent);
+    sea::fence();
+    sea::barrier();
+    sea::get(got, mine.data());
+    EXPECT_EQ(got.front(), 1000.0 * left_of_me());
+    EXPECT_EQ(got.back(), 1000.0 * left_of_me() + 99);
+    EXPECT_EQ(mine[7].get(), 1000.0 * left_of_me() + 7);
+    sea::barrier();
+}
+
+TEST(onesea_hpp, pointers_count_in_elements)
+{
+    sea::allocation<std::uint32_t> a(sea::rank(), 8);
+    auto p = a.data();
+    p[3].put(33);
+    sea::fence();
+    EXPECT_EQ((p + 3).get(), 33u);
+    EXPECT_EQ((p + 3) - p, 3);
+    EXPECT_EQ(p - (p + 3), -3);
+    EXPECT_LT(p, p + 1);
+    EXPECT_EQ((p + 1).address(), p.address() + 4);
+    EXPECT_EQ((p + 5) - 5, p);
+    EXPECT_EQ(p.rank(), sea::rank());
+    EXPECT_EQ(p.local()[3], 33u);
+}
+
+TEST(onesea_hpp, atomics_of_all_ranks_are_counted)
+{
+    sea::team world;
+    sea::allocation<std::int64_t> word;
+    if (sea::rank() == 0) {
+        word = sea::allocation<std::int64_t>(0, 1);
+        word.data().put(0);
+        sea::fence();
+    }
+    auto counter = world.broadcast(0, word.data());
+    for (int i = 0; i < 50; ++i) counter.fetch_add(-2);
+    sea::barrier();
+    EXPECT_EQ(counter.get(), -100 * sea::size());
+    sea::barrier();
+    if (sea::rank() == 0) {
+        EXPECT_EQ(counter.compare_swap(1, 2), -100 * sea::size());
+        EXPECT_EQ(counter.swap(5), -100 * sea::size());
+        EXPECT_EQ(counter.compare_swap(5, 6), 5);
+        EXPECT_EQ(counter.get(), 6);
+    }
+    sea::barrier();
+}
+
+TEST(onesea_hpp, operations_wait_for_each_other_and_give_their_handle_back)
+{
+    sea::team world;
+    sea::allocation<int> mine(sea::rank(), 2);
+    auto there = world.allgather(mine.data())[std::size_t(right_of_me())];
+    std::vector<int> first{1, 2}, second{3, 4}, back(2);
+    {
+        auto a = sea::start_put(there, first);
+        auto b = sea::start_put(there, second, a.handle());
+        auto c = sea::start_get(back, there, b.handle());
+        c.wait();
+        EXPECT_TRUE(c.done());
+        EXPECT_TRUE(b.wait(10.0));
+    }
+    EXPECT_EQ(back, second);
+    sea::barrier();
+}
+
+TEST(onesea_hpp, memory_is_given_back_at_the_end_of_its_object)
+{
+    sea_addr address;
+    std::size_t before = 0, after = 0;
+    sea_heap_usage(sea::rank(), nullptr, &before);
+    {
+        sea::allocation<char> a(sea::rank(), 5000), b;
+        b = std::move(a);
+        EXPECT_FALSE(a.data());
+        address = b.data().address();
+    }
+    sea_heap_usage(sea::rank(), nullptr, &after);
+    EXPECT_EQ(before, after);
+    EXPECT_EQ(status_of([&] { sea::pointer<char>(address).get(); }), SEA_ERR_ADDRESS);
+    EXPECT_EQ(status_of([] { sea::allocation<double>(0, std::numeric_limits<std::size_t>::max()); }), SEA_ERR_MEMORY);
+}
+
+TEST(onesea_hpp, registered_memory_is_reached_until_released)
+{
+    sea::team world;
+    std::vector<int> memory(10, -1);
+    sea::registration<int> open{std::span(memory)};
+    auto there = world.allgather(open.data())[std::size_t(right_of_me())];
+    there[9].put(sea::rank());
+    sea::fence();
+    sea::barrier();
+    EXPECT_EQ(memory[9], left_of_me());
+    EXPECT_EQ(memory[8], -1);
+    open.release();
+    sea::barrier();
+    EXPECT_EQ(status_of([&] { there[9].get(); }), SEA_ERR_ADDRESS);
+    sea::barrier();
+}
+
+TEST(onesea_hpp, teams_split_and_reduce)
+{
+    sea::team world;
+    auto mine = world.split(sea::rank() % 2, -sea::rank());
+    EXPECT_EQ(mine.size(), (sea::size() + 1 - sea::rank() % 2) / 2);
+    EXPECT_EQ(mine.member(mine.rank()), sea::rank());
+    int lowest = mine.allreduce(sea::rank(), SEA_MIN);
+    EXPECT_EQ(lowest, sea::rank() % 2);
+    EXPECT_EQ(mine.member(mine.size() - 1), lowest);
+    EXPECT_DOUBLE_EQ(world.allreduce(0.5, SEA_SUM), 0.5 * sea::size());
+    EXPECT_EQ(world.allreduce(std::uint8_t(sea::rank() + 1), SEA_MAX), std::uint8_t(sea::size()));
+}
+
+TEST(onesea_hpp, number_types_have_their_own_sea_type)
+{
+    std::set<sea_type> all{sea::type_of<std::int8_t>(),   sea::type_of<std::uint8_t>(),  sea::type_of<std::int16_t>(),
+                           sea::type_of<std::uint16_t>(), sea::type_of<std::int32_t>(),  sea::type_of<std::uint32_t>(),
+                           sea::type_of<std::int64_t>(),  sea::type_of<std::uint64_t>(), sea::type_of<float>(),
+                           sea::type_of<double>()};
+    EXPECT_EQ(all.size(), 10u);
+    static_assert(sea::type_of<std::int16_t>() == SEA_INT16 && sea::type_of<std::uint64_t>() == SEA_UINT64);
+    static_assert(sea::type_of<long>() == SEA_INT64 && sea::type_of<float>() == SEA_FLOAT);
+}
+
+int main(int argc, char **argv)
+{
+    testing::InitGoogleTest(&argc, argv);
+    testing::FLAGS_gtest_brief = true;
+    try {
+        sea::job job;
+        int failed = RUN_ALL_TESTS();
+        job.finish();
+        return failed;
+    } catch (const sea::error &e) {
+        std::fprintf(stderr, "%s\n", e.what());
+        return 2;
+    }
+}
