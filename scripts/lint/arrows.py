@@ -37,6 +37,7 @@ def folder_of(path):
 def find(tree, path, name, quoted):
     """The file of the repository that an include names, or None."""
     places = ([path.parent] if quoted else []) + [Path("src"), Path("include"), Path(path.parts[0])]
+    places += tree.header_folders(path)
     for place in places:
         found = (tree.root / place / name).resolve()
         if found.is_file() and found.is_relative_to(tree.root.resolve()):

@@ -15,9 +15,10 @@ CLANG = os.environ.get("ONESEA_CLANG", "clang-14")
 NOT_ALONE = {"include/onesea/inline.h"}
 
 
-def ways(path):
+def ways(tree, path):
     """The compilations that a header must pass: (what, command)."""
-    flags = [*WARNINGS, "-fsyntax-only", "-Isrc", "-Iinclude", f"-I{path.parts[0]}"]
+    places = [] if path.parts[0] == "include" else ["src", path.parts[0], *tree.header_folders(path)]
+    flags = [*WARNINGS, "-fsyntax-only", *(f"-I{place}" for place in places), "-Iinclude"]
     public = path.parts[0] == "include" or (path.parts[0] == "compat" and "include" in path.parts)
     if public and path.suffix == ".hpp":
         for name, compiler in (("gcc", GCC), ("clang", CLANG)):
@@ -34,7 +35,7 @@ def ways(path):
 
 def check_one(tree, path):
     problems = []
-    for what, command in ways(path):
+    for what, command in ways(tree, path):
         program = f'#include "{path.relative_to(path.parts[0]) if path.parts[0] == "include" else path}"\n'
         result = subprocess.run([*command, "-I.", "-"], input=program, cwd=tree.root, capture_output=True, text=True)
         if result.returncode != 0:

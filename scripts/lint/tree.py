@@ -31,6 +31,12 @@ class Tree:
     def headers(self):
         return [p for p in self.files if p.suffix in HEADERS]
 
+    def header_folders(self, path):
+        """Folders of headers beside a file in its part of the repository (bench/, tests/, cli/ ...); none in src, where
+        every include says its layer."""
+        top = path.parts[0]
+        return [] if top in ("src", "include") else sorted({p.parent for p in self.headers if p.parts[0] == top})
+
     def lines(self, path):
         return (self.root / path).read_text(encoding="utf-8", errors="replace").splitlines()
 

@@ -86,6 +86,11 @@ class RuleTest(unittest.TestCase):
         self.write("src/attic/a.cpp", SPDX)
         self.assert_one(arrows, "attic")
 
+    def test_arrows_and_headers_know_the_folders_beside_a_test_or_benchmark(self):
+        self.write("bench/measure/turns.hpp", HEADER + "inline int turns = 1;\n")
+        self.write("bench/rma/rma.hpp", HEADER + '#include "turns.hpp"\n')
+        self.assertEqual(self.problems(arrows) + self.problems(headers), [])
+
     # ---- headers
 
     def test_headers_fail_when_one_needs_another_first(self):
