@@ -20,8 +20,9 @@ int register_internal_am(int id, sea_am_header_fn fn, void *context);
 int send_internal_am(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
                      std::size_t data_bytes, const sea_opts *opts);
 
-// Makes progress, then sleeps, until ready(argument) is true, or `deadline` (SEA_ERR_TIMEOUT). `ready` is called without
-// any lock of core held, often, by this thread only; whatever makes it true (a handler, another thread) calls nudge().
+// Makes progress, then sleeps, until ready(argument) is true, or `deadline` (SEA_ERR_TIMEOUT). `ready` is called
+// without any lock of core held, often, by this thread only; whatever makes it true (a handler, another thread) calls
+// nudge().
 int wait_until(bool (*ready)(void *argument), void *argument, nanoseconds deadline);
 void nudge();
 

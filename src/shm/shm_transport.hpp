@@ -50,6 +50,9 @@ class shm_transport final : public transport {
     heap *heap_of(int rank);
     std::byte *heap_memory(int rank);
 
+    // [any] The slot of a rank that is reached, nullptr if it is not.
+    const unsigned *slot_of(int rank) const;
+
     segments &own_segments() { return own_segments_; }
 
   private:
@@ -67,7 +70,6 @@ class shm_transport final : public transport {
     std::vector<unsigned> sending_;            // slots with records not yet executed
 
     peer &peer_at(unsigned slot);
-    const unsigned *slot_of(int rank) const;
     bool push_queued(peer &p);
     bool settle(peer &p, std::uint64_t executed);
     bool progress_sending();

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transfer.hpp"
+#include "shm/native.hpp"
+
+#include <cstring>
+
+namespace onesea::core {
+namespace {
+
+struct update {
+    sea_atomic_kind kind;
+    sea_addr target;
+    int width;
+    std::uint64_t operand, compare;
+};
+
+int check(const update &u, const sea_opts *opts)
+{
+    if (int s = check_started("sea_atomic")) return s;
+    if (u.kind < SEA_ATOMIC_SWAP || u.kind > SEA_ATOMIC_XOR)
+        return fail(SEA_ERR_INVALID, "sea_atomic: there is no kind {}", int(u.kind));
+    if (u.width != 4 && u.width != 8) return fail(SEA_ERR_INVALID, "sea_atomic: width {} is neither 4 nor 8", u.width);
+    if (int s = check_opts(opts, rank_of(u.target))) return s;
+    if (u.target % std::uint64_t(u.width))
+        return fail(SEA_ERR_ALIGN, "sea_atomic: {:#x} is not aligned to {} bytes", u.target, u.width);
+    return check_range("sea_atomic", u.target, std::uint64_t(u.width));
+}
+
+void store(void *old, int width, std::uint64_t value)
+{
+    if (old) std::memcpy(old, &value, std::size_t(width)); // little endian
+}
+
+// SEA_OK, an error, or not_native.
+int update_natively(const update &u, void *old)
+{
+    auto &e = engine();
+    int rank = rank_of(u.target);
+    transport *t = e.route(rank);
+    if (!t) return SEA_ERR_DEAD;
+    if (!(t->capabilities() & capability::native_atomic)) return not_native;
+    std::uint64_t value = 0;
+    int s = t->atomic(rank, sea_addr_offset(u.target), u.kind, u.width, u.operand, u.compare, &value);
+    if (s == SEA_OK) store(old, u.width, value);
+    return s;
+}
+
+int update_own(const update &u, void *old)
+{
+    void *memory = nullptr;
+    shm::segment *segment = nullptr;
+    if (int s = engine().resolve(sea_addr_offset(u.target), std::uint64_t(u.width), true, &memory, &segment)) return s;
+    if (reinterpret_cast<std::uintptr_t>(memory) % std::size_t(u.width)) return SEA_ERR_ALIGN;
+    store(old, u.width, shm::cpu_atomic(memory, u.kind, u.width, u.operand, u.compare));
+    return SEA_OK;
+}
+
+void start_update(operation *op, const update &u, void *old, bool ordered)
+{
+    auto &e = engine();
+    int rank = rank_of(u.target);
+    bool first_in_order = !ordered || e.peer_of(rank).ordered <= 1;
+    int s = first_in_order ? update_natively(u, old) : not_native;
+    if (s == not_native && first_in_order && rank == e.rank) s = update_own(u, old);
+    if (s == SEA_OK) return;
+    if (s != not_native) return note_error(op, s, access_text(s, u.target, std::uint64_t(u.width)));
+    const std::uint64_t words[2] = {u.operand, u.compare};
+    outgoing m;
+    m.head.type = frame_type::atomic;
+    m.head.aux = std::uint16_t(unsigned(u.kind) | unsigned(u.width) << 8 | (old ? 0x8000u : 0u));
+    m.head.position = sea_addr_offset(u.target);
+    m.payload = words;
+    m.bytes = sizeof words;
+    m.ordered = ordered;
+    if (old) {
+        op->awaits_reply = op->local_at_end = true;
+        op->memory = old;
+        op->bytes = std::size_t(u.width);
+    }
+    ++op->parts;
+    send_message(op, rank, m);
+}
+
+} // namespace
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operand, uint64_t compare, void *old,
+               const sea_opts *opts)
+{
+    update u{kind, target, width, operand, compare};
+    if (int s = check(u, opts)) return s;
+    int rank = rank_of(target);
+    if (!opts) {
+        int s = update_natively(u, old);
+        if (s == SEA_OK) {
+            if (rank == engine().rank) nudge();
+            return count(rank, &sea_pair_stats::atomics, 0, 0);
+        }
+        if (s != not_native) return fail(s, "sea_atomic: {}", access_text(s, target, std::uint64_t(width)));
+    }
+    locked lock = enter();
+    if (int s = check_after(opts)) return s;
+    bound_unfinished(lock, rank, opts);
+    count(rank, &sea_pair_stats::atomics, 0, 0);
+    operation *op = begin(rank, opts);
+    bool ordered = opts && (opts->flags & SEA_ORDERED);
+    sea_addr counter = opts ? opts->target_counter : SEA_NULL;
+    run_or_defer(op, [=](operation *o) {
+        start_update(o, u, old, ordered);
+        if (counter != SEA_NULL) start_signal(o, counter, 1, SEA_SIGNAL_ADD);
+    });
+    if (rank == engine().rank) notify_progress();
+    return conclude(lock, op, opts, old != nullptr);
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// How operations begin, end, and start each other. Nothing here recurses: an end only queues the operations that it
+// lets start, and run_startable() starts them from a loop, so that chains may be as long as memory allows.
+#include "core/engine.hpp"
+
+#include <atomic>
+
+namespace onesea::core {
+namespace {
+
+void maybe_release(operation *op)
+{
+    if (op->state == operation::phase::done && !op->held && !op->starting && op->deliveries == 0)
+        engine().operations.release(op);
+}
+
+void settled(delivery *d, int status)
+{
+    auto *op = static_cast<operation *>(d);
+    --op->deliveries;
+    if (op->state == operation::phase::done)
+        maybe_release(op);
+    else if (!op->awaits_reply)
+        part_done(op, status);
+    else if (status != SEA_OK)
+        complete(op, status);
+}
+
+void queue_start(operation *op) { engine().startable.push_back(op->index); }
+
+void start_dependents(operation *op)
+{
+    auto &e = engine();
+    for (std::uint32_t index : op->dependents) e.startable.push_back(index);
+    op->dependents.clear();
+    operation *oldest = e.operations.oldest();
+    if (oldest && oldest->state == operation::phase::deferred && oldest->after == SEA_OP_ALL) queue_start(oldest);
+}
+
+void start_now(operation *op, const std::function<void(operation *)> &start)
+{
+    op->state = operation::phase::active;
+    op->starting = true;
+    op->parts = 1;
+    start(op);
+    if (!op->local_at_end) local_completion(op);
+    part_done(op, SEA_OK);
+    op->starting = false;
+    maybe_release(op);
+}
+
+std::string describe(const operation *op)
+{
+    return fmt::format("an operation on rank {} failed: {}", op->target, sea_strerror(op->status));
+}
+
+} // namespace
+
+void bump(sea_counter *counter) { std::atomic_ref(counter->value).fetch_add(1, std::memory_order_acq_rel); }
+
+operation *begin(int target, const sea_opts *opts)
+{
+    auto &e = engine();
+    operation *op = e.operations.take();
+    op->delivery::settled = core::settled;
+    op->target = target;
+    op->held = true; // by the call; conclude() lets go or makes it a handle
+    if (opts) {
+        op->origin_counter = opts->origin_counter;
+        op->remote_counter = opts->remote_counter;
+        op->after = opts->after;
+    }
+    peer &p = e.peer_of(target);
+    op->epoch = p.epoch;
+    ++p.unfinished[op->epoch];
+    if (opts && (opts->flags & SEA_ORDERED)) {
+        op->counted_ordered = true;
+        ++p.ordered;
+    }
+    return op;
+}
+
+int check_after(const sea_opts *opts)
+{
+    if (!opts || opts->after == SEA_OP_NONE || opts->after == SEA_OP_ALL) return SEA_OK;
+    bool known = false;
+    engine().operations.find(opts->after, &known);
+    if (known) return SEA_OK;
+    return fail(SEA_ERR_HANDLE, "the start condition {:#x} is not a handle", opts->after);
+}
+
+bool must_wait(const sea_opts *opts)
+{
+    if (!opts || opts->after == SEA_OP_NONE) return false;
+    auto &e = engine();
+    if (opts->after == SEA_OP_ALL) return e.operations.oldest() != nullptr;
+    operation *before = e.operations.find(opts->after);
+    return before && (before->state != operation::phase::done || before->status != SEA_OK);
+}
+
+void run_or_defer(operation *op, std::function<void(operation *)> start)
+{
+    auto &e = engine();
+    if (op->after == SEA_OP_NONE) return start_now(op, start);
+    if (op->after == SEA_OP_ALL) {
+        if (e.operations.oldest() == op) return start_now(op, start);
+    } else {
+        operation *before = e.operations.find(op->after);
+        if (!before || (before->state == operation::phase::done && before->status == SEA_OK))
+            return start_now(op, start);
+        if (before->state == operation::phase::done) return complete(op, before->status);
+        before->dependents.push_back(op->index);
+    }
+    op->state = operation::phase::deferred;
+    op->start = std::move(start);
+}
+
+void run_startable()
+{
+    auto &e = engine();
+    while (!e.startable.empty()) {
+        operation *op = e.operations.at(e.startable.front());
+        e.startable.pop_front();
+        if (op->state != operation::phase::deferred) continue;
+        operation *before = op->after == SEA_OP_ALL ? nullptr : e.operations.find(op->after);
+        auto start = std::move(op->start);
+        if (before && before->status != SEA_OK)
+            complete(op, before->status);
+        else if (op->failed_start != SEA_OK)
+            complete(op, op->failed_start);
+        else
+            start_now(op, start);
+    }
+}
+
+void local_completion(operation *op)
+{
+    if (op->local_done) return;
+    op->local_done = true;
+    if (op->origin_counter) bump(op->origin_counter);
+}
+
+void part_done(operation *op, int status)
+{
+    if (op->state == operation::phase::done) return;
+    if (op->status == SEA_OK) op->status = status;
+    if (--op->parts == 0) complete(op, op->status);
+}
+
+void complete(operation *op, int status)
+{
+    auto &e = engine();
+    op->status = status;
+    local_completion(op);
+    if (op->remote_counter) bump(op->remote_counter);
+    peer &p = e.peer_of(op->target);
+    --p.unfinished[op->epoch];
+    if (op->counted_ordered) --p.ordered;
+    op->state = operation::phase::done;
+    e.operations.finish_order(op);
+    if (status != SEA_OK && !op->held && !op->finished && p.first_error == SEA_OK) {
+        p.first_error = status;
+        p.first_error_text = op->error_text.empty() ? describe(op) : op->error_text;
+    }
+    if (status != SEA_OK && op->error_text.empty()) op->error_text = describe(op);
+    if (status != SEA_OK)
+        for (std::uint32_t d : op->dependents) e.operations.at(d)->failed_start = status;
+    start_dependents(op);
+    if (op->finished) op->finished(op);
+    if (op->counter_after != SEA_NULL && status == SEA_OK) internal_signal(op->counter_after);
+    maybe_release(op);
+}
+
+void let_go(operation *op)
+{
+    op->held = false;
+    maybe_release(op);
+}
+
+int check_opts(const sea_opts *opts, int target_rank)
+{
+    if (!opts) return SEA_OK;
+    if (opts->size != sizeof(sea_opts))
+        return fail(SEA_ERR_INVALID, "sea_opts.size is {}, this library has {}; begin with SEA_OPTS_INIT", opts->size,
+                    sizeof(sea_opts));
+    if (opts->flags & ~(SEA_NOWAIT | SEA_ORDERED))
+        return fail(SEA_ERR_INVALID, "sea_opts.flags {:#x} has unknown bits", opts->flags);
+    for (auto *c : {opts->origin_counter, opts->remote_counter})
+        if (reinterpret_cast<std::uintptr_t>(c) % sizeof(sea_counter))
+            return fail(SEA_ERR_ALIGN, "the counter at {} is not aligned to 8 bytes", fmt::ptr(c));
+    if (opts->target_counter == SEA_NULL) return SEA_OK;
+    if (rank_of(opts->target_counter) != target_rank)
+        return fail(SEA_ERR_INVALID, "the target counter is on rank {}, the operation on rank {}",
+                    rank_of(opts->target_counter), target_rank);
+    if (opts->target_counter % 8)
+        return fail(SEA_ERR_ALIGN, "the target counter {:#x} is not aligned to 8 bytes", opts->target_counter);
+    return SEA_OK;
+}
+
+int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote)
+{
+    run_startable();
+    if (!blocking(opts)) {
+        activity();
+        if (op->state == operation::phase::done) {
+            int status = op->status;
+            if (status != SEA_OK)
+                set_error(status, op->error_text);
+            else if (opts->op)
+                *opts->op = SEA_OP_NONE;
+            let_go(op);
+            return status;
+        }
+        if (!opts->op) {
+            let_go(op);
+        } else {
+            *opts->op = operation_table::id_of(op);
+        }
+        return SEA_OK;
+    }
+    auto ready = [&] { return op->state == operation::phase::done || (!until_remote && op->local_done); };
+    int status = ready() ? SEA_OK : wait(lock, ready, thread_deadline());
+    if (status == SEA_OK && op->state == operation::phase::done) {
+        status = op->status;
+        if (status != SEA_OK) set_error(status, op->error_text);
+    }
+    if (status == SEA_ERR_TIMEOUT && op->result_is_ours) op->memory = nullptr;
+    let_go(op);
+    return status;
+}
+
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+namespace {
+
+// Uses up a completed handle: its status, with the text.
+int use_up(operation *op)
+{
+    int status = op->status;
+    if (status != SEA_OK) set_error(status, op->error_text);
+    let_go(op);
+    return status;
+}
+
+bool is_done(const operation *op) { return !op || op->state == operation::phase::done; }
+
+int find_handle(sea_op id, operation **op)
+{
+    bool known = false;
+    *op = engine().operations.find(id, &known);
+    if (!known || !*op || !(*op)->held)
+        return fail(SEA_ERR_HANDLE, "{:#x} is not a handle in use: it was never given out, or is used up", id);
+    return SEA_OK;
+}
+
+int check_handles(const char *function, const sea_op *ops, int n, double seconds)
+{
+    if (int s = check_started(function)) return s;
+    if (n < 0 || (n > 0 && !ops)) return fail(SEA_ERR_INVALID, "{}: {} handles at {}", function, n, fmt::ptr(ops));
+    if (seconds != seconds) return fail(SEA_ERR_INVALID, "{}: the time is not a number", function);
+    return SEA_OK;
+}
+
+int check_all(const sea_op *ops, int n)
+{
+    operation *op;
+    for (int i = 0; i < n; ++i)
+        if (ops[i] != SEA_OP_NONE)
+            if (int s = find_handle(ops[i], &op)) return s;
+    return SEA_OK;
+}
+
+bool done_at(const sea_op *ops, int i) { return is_done(engine().operations.find(ops[i])); }
+
+} // namespace
+
+int sea_test(sea_op id, int *done)
+{
+    if (int s = check_handles("sea_test", nullptr, 0, 0)) return s;
+    if (!done) return fail(SEA_ERR_INVALID, "sea_test: done is null");
+    if (id == SEA_OP_NONE) {
+        *done = 1;
+        return SEA_OK;
+    }
+    operation *op;
+    locked lock = enter();
+    if (int s = find_handle(id, &op)) return s;
+    if (!is_done(op)) poll_round(lock);
+    *done = is_done(op);
+    return *done ? use_up(op) : SEA_OK;
+}
+
+int sea_wait(sea_op id, double seconds) { return sea_wait_all(&id, 1, seconds); }
+
+int sea_wait_local(sea_op id, double seconds)
+{
+    if (int s = check_handles("sea_wait_local", nullptr, 0, seconds)) return s;
+    if (id == SEA_OP_NONE) return SEA_OK;
+    operation *op;
+    locked lock = enter();
+    if (int s = find_handle(id, &op)) return s;
+    return wait(
+        lock, [&] { return op->local_done; }, deadline_after(seconds));
+}
+
+int sea_wait_all(sea_op *ops, int n, double seconds)
+{
+    if (int s = check_handles("sea_wait_all", ops, n, seconds)) return s;
+    locked lock = enter();
+    if (int s = check_all(ops, n)) return s;
+    int next = 0; // all before it are complete
+    auto ready = [&] {
+        while (next < n && (ops[next] == SEA_OP_NONE || done_at(ops, next))) ++next;
+        return next == n;
+    };
+    if (int s = wait(lock, ready, deadline_after(seconds))) return s;
+    int first = SEA_OK;
+    for (int i = 0; i < n; ++i) {
+        if (ops[i] == SEA_OP_NONE) continue;
+        operation *op = engine().operations.find(ops[i]);
+        int s = op ? use_up(op) : SEA_OK;
+        if (first == SEA_OK) first = s;
+        ops[i] = SEA_OP_NONE;
+    }
+    return first;
+}
+
+namespace {
+
+int wait_some(const char *function, sea_op *ops, int n, int *indices, int *count, int most, double seconds)
+{
+    if (int s = check_handles(function, ops, n, seconds)) return s;
+    if (!count || (n > 0 && !indices)) return fail(SEA_ERR_INVALID, "{}: an output is null", function);
+    locked lock = enter();
+    if (int s = check_all(ops, n)) return s;
+    bool any_open = false;
+    auto ready = [&] {
+        any_open = false;
+        for (int i = 0; i < n; ++i) {
+            if (ops[i] == SEA_OP_NONE) continue;
+            if (done_at(ops, i)) return true;
+            any_open = true;
+        }
+        return !any_open;
+    };
+    if (int s = wait(lock, ready, deadline_after(seconds))) return s;
+    int first = SEA_OK, found = 0;
+    for (int i = 0; i < n && found < most; ++i) {
+        if (ops[i] == SEA_OP_NONE || !done_at(ops, i)) continue;
+        operation *op = engine().operations.find(ops[i]);
+        int s = op ? use_up(op) : SEA_OK;
+        if (first == SEA_OK) first = s;
+        ops[i] = SEA_OP_NONE;
+        indices[found++] = i;
+    }
+    *count = found;
+    return first;
+}
+
+} // namespace
+
+int sea_wait_any(sea_op *ops, int n, int *index, double seconds)
+{
+    if (!index) return fail(SEA_ERR_INVALID, "sea_wait_any: index is null");
+    int found = -1, count = 0;
+    int status = wait_some("sea_wait_any", ops, n, &found, &count, 1, seconds);
+    if (status != SEA_ERR_TIMEOUT && (status == SEA_OK || count > 0)) *index = count ? found : -1;
+    return status;
+}
+
+int sea_wait_some(sea_op *ops, int n, int *indices, int *count, double seconds)
+{
+    return wait_some("sea_wait_some", ops, n, indices, count, n, seconds);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent marks ranks that have ended in the node's table and rings every doorbell; here their operations end.
+#include "core/engine.hpp"
+#include "core/windows.hpp"
+
+namespace onesea::core {
+namespace {
+
+void rank_is_gone(int rank, const shm::rank_entry &entry)
+{
+    auto &e = engine();
+    bool cleanly = shm::rank_state(entry.state.load()) == shm::rank_state::left;
+    e.gone.insert(rank);
+    close_window(rank);
+    e.for_each_transport([&](transport &t) { t.peer_gone(rank, cleanly); });
+    fail_operations_on(rank, SEA_ERR_DEAD);
+    if (cleanly) return;
+    handler_task task;
+    task.what = handler_task::kind::death;
+    task.source = rank;
+    task.status = entry.status.load();
+    e.handlers.push(std::move(task));
+}
+
+} // namespace
+
+void fail_operations_on(int rank, int status)
+{
+    std::vector<std::uint64_t> hit; // ends may release operations, so they are collected first
+    engine().operations.for_each_unfinished([&](operation *op) {
+        bool waits = op->state == operation::phase::active && op->awaits_reply;
+        if (waits && (op->target == rank || op->also == rank)) hit.push_back(operation_table::id_of(op));
+    });
+    for (std::uint64_t id : hit)
+        if (operation *op = engine().operations.find(id)) {
+            note_error(op, status, fmt::format("rank {} has ended before it answered", rank));
+            complete(op, op->status);
+        }
+}
+
+void check_membership()
+{
+    auto &e = engine();
+    e.seen_membership = e.arena.header().membership.load(std::memory_order_acquire);
+    auto ranks = e.arena.ranks();
+    for (int r = 0; r < e.size(); ++r) {
+        auto state = shm::rank_state(ranks[std::size_t(r)].state.load(std::memory_order_acquire));
+        if (r != e.rank && state >= shm::rank_state::left && !e.gone.contains(r))
+            rank_is_gone(r, ranks[std::size_t(r)]);
+    }
+}
+
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_on_death(sea_death_fn fn, void *context)
+{
+    if (int s = check_started("sea_on_death")) return s;
+    locked lock = enter();
+    engine().on_death = fn;
+    engine().on_death_context = context;
+    return SEA_OK;
+}
+
+int sea_alive(int rank)
+{
+    if (int s = check_started("sea_alive")) return s;
+    int s = engine().check_rank(rank);
+    return s == SEA_OK ? 1 : s == SEA_ERR_DEAD ? 0 : s;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of this process in its job, and the lock around it. One object, `engine()`; the files of this folder are
+// its parts: job (start, end), memory, transfer, strided, atomic, message (active messages), responder (what peers
+// ask for), completion (parts, ends, start conditions), progress (waiting, sleeping, the dispatcher), death.
+#pragma once
+
+#include "base/birth.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/transport.hpp"
+#include "core/handlers.hpp"
+#include "core/internal.hpp"
+#include "core/operation.hpp"
+#include "shm/arena.hpp"
+#include "shm/shm_transport.hpp"
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace onesea::core {
+
+// What this rank keeps of a rank that it has dealt with.
+struct peer {
+    std::uint32_t unfinished[2] = {0, 0}; // operations by epoch; a fence starts a new epoch and waits for the old one
+    std::uint8_t epoch = 0;
+    std::uint32_t ordered = 0; // unfinished messages with SEA_ORDERED
+    int first_error = SEA_OK;  // of operations without a handle since the last fence
+    std::string first_error_text;
+    sea_pair_stats stats{};
+};
+
+enum class role : std::uint8_t { absent, starting, running, ended };
+
+class engine_state final : public sink {
+  public:
+    std::mutex mutex; // the engine lock
+    std::atomic<role> state{role::absent};
+
+    int rank = -1;
+    unsigned slot = 0;
+    birth inherited;
+    shm::arena arena;
+    std::unique_ptr<shm::shm_transport> shm;
+    std::unique_ptr<transport> net; // nullptr in a job without network
+    operation_table operations;
+    handler_queue handlers;
+    std::deque<std::uint32_t> startable; // deferred operations whose condition has come true
+
+    peer &peer_of(int rank);
+    transport *route(int rank) const; // nullptr: no such rank, or unreachable
+    int check_rank(int rank) const;   // SEA_OK, SEA_ERR_RANK, SEA_ERR_DEAD with the text set
+    int size() const { return int(arena.header().ranks.load(std::memory_order_acquire)); }
+    template <class Use>
+    void for_each_transport(Use &&use)
+    {
+        use(*shm);
+        if (net) use(*net);
+    }
+    std::vector<int> known_peers() const;
+
+    // sink: see responder.cpp
+    void receive(int source, const frame &head, std::span<const std::byte> payload) override;
+
+    // Own memory for a peer's access; the text of the error is not set. *segment: registered memory that it lies in.
+    int resolve(std::uint64_t offset, std::uint64_t bytes, bool write, void **memory, shm::segment **segment);
+
+    std::unordered_set<int> gone;
+    std::uint32_t seen_membership = 0;
+    sea_death_fn on_death = nullptr;
+    void *on_death_context = nullptr;
+
+    // progress.cpp
+    struct sleeping_state {
+        std::condition_variable changed;
+        std::atomic<int> waiters{0}; // threads in wait()
+        int parked = 0;              // of them, in `changed`
+        bool blocked = false;        // one thread is in ppoll for all
+        bool blocked_by_dispatcher = false;
+        bool dispatcher_parked = false;
+        std::condition_variable dispatcher_wake;
+        std::uint64_t activity = 0, nudges = 0;
+        std::atomic<int> entering{0}; // threads that want the engine lock
+        int kick_fd = -1;
+        bool oversubscribed = false;
+        bool stop = false;
+        std::thread dispatcher;
+    } sleep;
+
+    std::vector<sea_pair_stats> local_stats; // by slot: counted without the lock
+    std::unordered_map<int, std::unique_ptr<peer>> peers;
+    int last_peer_rank = -1;
+    peer *last_peer = nullptr;
+};
+
+engine_state &engine();
+
+using locked = std::unique_lock<std::mutex>;
+locked enter(); // takes the engine lock, ahead of threads that spin for completions
+
+// ---- completion.cpp: all under the lock ----
+
+// An operation with the caller's options towards a rank; held until let_go().
+operation *begin(int target, const sea_opts *opts);
+// Runs start(op) now or when its start condition has come true. SEA_ERR_HANDLE: nothing was begun.
+int check_after(const sea_opts *opts);
+void run_or_defer(operation *op, std::function<void(operation *)> start);
+bool must_wait(const sea_opts *opts); // its start condition has not come true yet
+void local_completion(operation *op);
+void part_done(operation *op, int status); // one part ended; completes the operation with the last one
+void complete(operation *op, int status);
+void let_go(operation *op); // the caller's or handle's reference ends
+void run_startable();
+void bump(sea_counter *counter);
+
+// ---- progress.cpp ----
+
+// One round over the transports; under the lock. True if anything happened.
+bool progress_once();
+// The same, and handlers, for calls that look once.
+void poll_round(locked &lock);
+void run_handlers(locked &lock);
+// A call starts something that it does not wait for: whoever sleeps looks at the deadlines again.
+void activity();
+// Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
+int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap = never);
+void notify_progress();
+void start_dispatcher();
+void stop_dispatcher();
+nanoseconds deadline_after(double seconds);
+
+// Ends a call that started `op` as its options say: hands out the handle, returns, or waits.
+int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote);
+int check_opts(const sea_opts *opts, int target_rank);
+inline bool blocking(const sea_opts *opts) { return !opts || (!opts->op && !(opts->flags & SEA_NOWAIT)); }
+
+// ---- transfer.cpp: start one piece of an operation, natively or as messages; parts are counted here ----
+void start_put(operation *op, sea_addr target, const void *source, std::size_t bytes, bool ordered);
+void start_get(operation *op, void *target, sea_addr source, std::size_t bytes, bool ordered);
+void start_signal(operation *op, sea_addr word, std::uint64_t value, int kind);
+// Adds 1 to a counter somewhere, with nobody waiting for it.
+void internal_signal(sea_addr counter);
+// A message of `op`: fills in id and delivery, counts them.
+void send_message(operation *op, int rank, outgoing &m);
+// Lets the operation end with an error and says why.
+void note_error(operation *op, int status, std::string text);
+std::string access_text(int status, sea_addr address, std::uint64_t bytes);
+// Errors that the origin knows: rank, window, capacity. Text set.
+int check_range(const char *function, sea_addr address, std::uint64_t bytes);
+// The accesses that need no message: SEA_OK, an error, or not_native. The lock is not needed unless the rank is this
+// one.
+int native_put(int rank, std::uint64_t offset, const void *source, std::size_t bytes);
+int native_get(int rank, std::uint64_t offset, void *target, std::size_t bytes);
+
+// ---- responder.cpp ----
+void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset = 0);
+// Sends own memory as the answer to operation `id` of `rank`; registered memory and `of` stay in use until it is there.
+void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *memory, std::uint64_t bytes,
+               shm::segment *segment, operation *of);
+
+// ---- message.cpp: parts of the responder ----
+// Runs one task; gives the lock back while the program's code runs.
+void run_handler(locked &lock, handler_task &task);
+void receive_message(int source, const frame &head, std::span<const std::byte> payload);
+
+// ---- fence.cpp ----
+int fence_everything(locked &lock, nanoseconds deadline);
+
+// ---- death.cpp ----
+void check_membership();
+void fail_operations_on(int rank, int status);
+
+inline int rank_of(sea_addr a) { return sea_addr_rank(a); }
+
+} // namespace onesea::core

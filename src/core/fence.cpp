@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fence starts a new epoch towards its rank and waits until the operations of the old one have ended. It waits for
+// an earlier fence of another thread first, so that two epochs are enough.
+#include "core/engine.hpp"
+
+#include <atomic>
+#include <utility>
+
+namespace onesea::core {
+namespace {
+
+int fence_one(locked &lock, int rank, nanoseconds deadline)
+{
+    std::atomic_thread_fence(std::memory_order_seq_cst); // for what went natively
+    auto &e = engine();
+    auto found = e.peers.find(rank);
+    if (found == e.peers.end()) return SEA_OK;
+    peer &p = *found->second;
+    int old = -1;
+    auto ready = [&] {
+        if (old < 0 && p.unfinished[1 - p.epoch] == 0) {
+            old = p.epoch;
+            p.epoch = std::uint8_t(1 - p.epoch);
+        }
+        return old >= 0 && p.unfinished[old] == 0;
+    };
+    if (int s = wait(lock, ready, deadline)) return s;
+    int status = std::exchange(p.first_error, SEA_OK);
+    if (status != SEA_OK) set_error(status, std::exchange(p.first_error_text, {}));
+    return status;
+}
+
+} // namespace
+
+int fence_everything(locked &lock, nanoseconds deadline)
+{
+    std::string text;
+    int first = SEA_OK;
+    for (int rank : engine().known_peers()) {
+        int s = fence_one(lock, rank, deadline);
+        if (s == SEA_OK || first != SEA_OK) continue;
+        first = s;
+        text = last_error();
+    }
+    return first == SEA_OK ? SEA_OK : set_error(first, std::move(text));
+}
+
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_fence(int rank)
+{
+    if (int s = check_started("sea_fence")) return s;
+    if (rank < 0 || rank >= engine().size()) return engine().check_rank(rank);
+    locked lock = enter();
+    return fence_one(lock, rank, thread_deadline());
+}
+
+int sea_fence_all(void)
+{
+    if (int s = check_started("sea_fence_all")) return s;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    locked lock = enter();
+    return fence_everything(lock, thread_deadline());
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waits to be run by the program's handlers: active messages that arrived, completions of those whose data had to
+// be fetched, news of deaths. One at a time, in order of arrival. An ordered message whose data is still being fetched
+// holds back the ordered ones of its origin that came after it.
+#pragma once
+
+#include "core/internal.hpp"
+#include "onesea.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+namespace onesea::core {
+
+struct handler_task {
+    enum class kind : std::uint8_t { message, completion, death };
+    kind what = kind::message;
+    bool ordered = false;
+    bool pulls = false; // its data stays at the origin until a place for it is known
+    std::uint16_t number = 0;
+    int source = -1;
+    std::uint64_t id = 0;         // the origin's operation
+    std::vector<std::byte> bytes; // message: header (padded to 8), then data
+    std::size_t header_bytes = 0;
+    std::size_t data_bytes = 0;
+    sea_am_complete_fn complete = nullptr; // completion
+    void *buffer = nullptr;
+    void *argument = nullptr;
+    int status = 0; // death: exit status; completion: how the fetching went
+};
+
+class handler_queue {
+  public:
+    struct entry {
+        sea_am_header_fn fn = nullptr;
+        void *context = nullptr;
+    };
+    std::array<entry, am_id_end> table{};
+    bool running = false;
+
+    void push(handler_task &&task);
+    bool empty() const { return queue_.empty(); }
+    handler_task pop();
+    // The ordered messages of this source wait / go on.
+    void stall(int source) { stalled_[source]; }
+    void resume(int source);
+
+  private:
+    std::deque<handler_task> queue_;
+    std::unordered_map<int, std::deque<handler_task>> stalled_;
+};
+
+} // namespace onesea::core

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start and end of this process's part in the job.
+#include "base/log.hpp"
+#include "core/engine.hpp"
+#include "core/windows.hpp"
+#include "net/net_transport.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include <utility>
+
+namespace onesea::core {
+namespace {
+
+constexpr nanoseconds drain_limit = 10'000'000'000; // for peers that have stopped answering without having died
+
+struct lifecycle {
+    void (*started)();
+    void (*ended)();
+};
+
+std::vector<lifecycle> &lifecycles()
+{
+    static std::vector<lifecycle> all;
+    return all;
+}
+
+int (*leave_barrier)(nanoseconds deadline) = nullptr;
+
+int system_failure(const char *what, int error)
+{
+    return fail(error == ENOMEM ? SEA_ERR_MEMORY : SEA_ERR_SYSTEM, "sea_init: {}: {}", what, std::strerror(error));
+}
+
+// The arena of a job of one.
+int make_own_arena(const sea_config *config)
+{
+    auto &e = engine();
+    shm::arena_plan plan;
+    plan.nodes.resize(1);
+    plan.heap_bytes = config ? config->heap_bytes : 0;
+    if (plan.heap_bytes > shm::max_heap_bytes)
+        return fail(SEA_ERR_INVALID, "sea_init: heap_bytes {} is more than {}", plan.heap_bytes, shm::max_heap_bytes);
+    int fd = -1;
+    if (int s = shm::arena::create(plan, &e.arena, &fd)) return system_failure("shared memory", -s);
+    ::close(fd);
+    int doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (doorbell < 0) return system_failure("eventfd", errno);
+    e.arena.slot_at(0).rank = 0;
+    e.arena.slot_at(0).doorbell = doorbell;
+    e.arena.ranks()[0].state = std::uint8_t(shm::rank_state::alive);
+    e.arena.header().ranks = 1;
+    e.arena.header().world = 1;
+    e.inherited = birth{};
+    return SEA_OK;
+}
+
+int take_inheritance(const char *text)
+{
+    auto &e = engine();
+    auto b = parse_birth(text);
+    if (!b)
+        return fail(SEA_ERR_LAUNCH,
+                    "sea_init: {} is '{}', which this library does not understand; start the program "
+                    "with `onesea run` of the same version",
+                    birth_variable, text);
+    if (int s = shm::arena::map(b->arena_fd, &e.arena))
+        return fail(SEA_ERR_LAUNCH,
+                    "sea_init: the descriptor {} inherited from the launcher is not its shared memory: "
+                    "{}; does a wrapper close descriptors?",
+                    b->arena_fd, std::strerror(-s));
+    auto &h = e.arena.header();
+    if (b->slot >= h.slots || e.arena.slot_at(b->slot).rank != b->rank)
+        return fail(SEA_ERR_LAUNCH, "sea_init: {} names slot {} and rank {}, which do not belong together",
+                    birth_variable, b->slot, b->rank);
+    if (e.arena.slot_at(b->slot).initialized.exchange(1) != 0)
+        return fail(SEA_ERR_STATE, "sea_init: another process is rank {} already; one program of each rank may call it",
+                    b->rank);
+    ::close(b->arena_fd);
+    for (int fd : {b->udp_fd, b->lifeline_fd})
+        if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    for (unsigned s = 0; s < h.slots; ++s) {
+        int fd = e.arena.slot_at(s).doorbell;
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    }
+    unsetenv(birth_variable);
+    e.inherited = *b;
+    return SEA_OK;
+}
+
+bool lookup(int rank, net::peer_address *where)
+{
+    auto &e = engine();
+    if (rank < 0 || rank >= e.size()) return false;
+    const shm::rank_entry &r = e.arena.ranks()[std::size_t(rank)];
+    if (shm::rank_state(r.state.load(std::memory_order_acquire)) != shm::rank_state::alive) return false;
+    const shm::node_entry &n = e.arena.nodes()[r.node];
+    std::memcpy(where->address, n.address, sizeof where->address);
+    where->port = r.port;
+    where->mtu = n.mtu;
+    where->scope = n.scope;
+    return true;
+}
+
+int open_net()
+{
+    auto &e = engine();
+    if (e.inherited.udp_fd < 0) return SEA_OK;
+    auto &h = e.arena.header();
+    net::net_config config;
+    config.rank = e.rank;
+    config.udp_fd = e.inherited.udp_fd;
+    std::memcpy(config.job_key.data(), h.key, config.job_key.size());
+    config.secure = net::secure_mode(h.secure);
+    config.own_mtu = e.arena.nodes()[h.node].mtu;
+    config.lookup = lookup;
+    const char *faults = std::getenv(net::faults_variable);
+    if (int s = net::parse_faults(faults ? faults : "", &config.faults)) return s;
+    int status = SEA_OK;
+    e.net = net::make_net_transport(std::move(config), e, &status);
+    return e.net ? SEA_OK : status;
+}
+
+int open_transports()
+{
+    auto &e = engine();
+    auto &h = e.arena.header();
+    bool only_self = h.transport == shm::transport_choice::net;
+    e.shm = std::make_unique<shm::shm_transport>(e.arena, e.slot, only_self, e);
+    e.local_stats.assign(h.slots, {});
+    if (int s = open_net()) return s;
+    e.sleep.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (e.sleep.kick_fd < 0) return system_failure("eventfd", errno);
+    e.sleep.oversubscribed = h.ranks_on_machine > unsigned(sysconf(_SC_NPROCESSORS_ONLN));
+    return SEA_OK;
+}
+
+int start(const sea_config *config)
+{
+    auto &e = engine();
+    const char *text = std::getenv(birth_variable);
+    if (int s = text ? take_inheritance(text) : make_own_arena(config)) return s;
+    e.rank = e.inherited.rank;
+    e.slot = e.inherited.slot;
+    set_log_rank(e.rank);
+    e.arena.slot_at(e.slot).pid.store(int(getpid()), std::memory_order_release);
+    e.arena.slot_at(e.slot).initialized = 1;
+    if (int s = open_transports()) return s;
+    locked lock(e.mutex);
+    e.seen_membership = 0;
+    check_membership();
+    open_windows();
+    return SEA_OK;
+}
+
+// Gives everything back; the state of the library is as before sea_init(), but ended.
+void tear_down()
+{
+    auto &e = engine();
+    close_windows();
+    e.net.reset();
+    e.shm.reset();
+    if (e.inherited.udp_fd >= 0) ::close(e.inherited.udp_fd);
+    if (e.sleep.kick_fd >= 0) ::close(std::exchange(e.sleep.kick_fd, -1));
+    if (e.arena)
+        for (unsigned s = 0; s < e.arena.header().slots; ++s)
+            if (e.arena.slot_at(s).doorbell >= 0) ::close(e.arena.slot_at(s).doorbell);
+    e.peers.clear();
+    e.last_peer = nullptr;
+    e.arena = shm::arena();
+}
+
+int drain_and_leave()
+{
+    auto &e = engine();
+    nanoseconds deadline = thread_deadline();
+    locked lock = enter();
+    int first = fence_everything(lock, deadline);
+    std::string text = first == SEA_OK ? "" : last_error();
+    lock.unlock();
+    int s = leave_barrier ? leave_barrier(deadline) : SEA_OK;
+    if (first == SEA_OK && s != SEA_OK && s != SEA_ERR_DEAD) {
+        first = s;
+        text = last_error();
+    }
+    lock.lock();
+    auto idle = [&] {
+        bool all = e.handlers.empty() && !e.handlers.running;
+        e.for_each_transport([&](transport &t) { all &= t.idle(); });
+        return all;
+    };
+    wait(lock, idle, std::min(deadline, now_ns() + drain_limit));
+    return first == SEA_OK ? SEA_OK : set_error(first, std::move(text));
+}
+
+} // namespace
+
+engine_state &engine()
+{
+    static auto *e = new engine_state; // never destroyed: threads of the program may outlive main()
+    return *e;
+}
+
+void set_leave_barrier(int (*fn)(nanoseconds)) { leave_barrier = fn; }
+
+void add_lifecycle(void (*started)(), void (*ended)()) { lifecycles().push_back({started, ended}); }
+
+int world_size() { return int(engine().arena.header().world.load(std::memory_order_acquire)); }
+
+int check_started(const char *function)
+{
+    role now = engine().state.load(std::memory_order_acquire);
+    if (now == role::running) [[likely]]
+        return SEA_OK;
+    return fail(SEA_ERR_STATE, "{}: {}", function,
+                now == role::ended ? "sea_finalize() has been called" : "sea_init() has not been called");
+}
+
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_init(const sea_config *config)
+{
+    auto &e = engine();
+    role expected = role::absent;
+    if (config && config->size != sizeof(sea_config))
+        return fail(SEA_ERR_INVALID, "sea_init: sea_config.size is {}, this library has {}", config->size,
+                    sizeof(sea_config));
+    if (!e.state.compare_exchange_strong(expected, role::starting))
+        return fail(SEA_ERR_STATE, "sea_init: it has been called before");
+    try {
+        if (int s = start(config)) {
+            std::string text = last_error();
+            tear_down();
+            e.state = role::absent;
+            return set_error(s, std::move(text));
+        }
+        e.state = role::running;
+        start_dispatcher();
+    } catch (const std::exception &problem) {
+        e.state = role::absent;
+        return fail(SEA_ERR_SYSTEM, "sea_init: {}", problem.what());
+    }
+    for (auto &l : lifecycles())
+        if (l.started) l.started();
+    return SEA_OK;
+}
+
+int sea_finalize(void)
+{
+    if (int s = check_started("sea_finalize")) return s;
+    auto &e = engine();
+    int status = drain_and_leave();
+    std::string text = status == SEA_OK ? "" : last_error();
+    stop_dispatcher();
+    {
+        locked lock(e.mutex);
+        e.for_each_transport([](transport &t) { t.close(); });
+    }
+    for (auto &l : lifecycles())
+        if (l.ended) l.ended();
+    e.arena.slot_at(e.slot).initialized = 2;
+    e.state = role::ended;
+    tear_down();
+    return status == SEA_OK ? SEA_OK : set_error(status, std::move(text));
+}
+
+int sea_initialized(void) { return engine().state.load() == role::running; }
+
+void sea_abort(int code, const char *text)
+{
+    auto &e = engine();
+    std::string line =
+        fmt::format("onesea: rank {} aborts with code {}{}{}\n", e.rank, code, text ? ": " : "", text ? text : "");
+    [[maybe_unused]] auto n = ::write(STDERR_FILENO, line.data(), line.size());
+    _exit(code >= 1 && code <= 125 ? code : 1);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The global heap, registrations, and the two kinds of address.
+#include "core/transfer.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace onesea::core {
+namespace {
+
+// Asks the rank and waits for the words of its answer. position goes into the frame.
+int ask(int rank, frame_type type, std::uint64_t position, std::uint64_t argument, void *answer, std::size_t bytes)
+{
+    locked lock = enter();
+    operation *op = begin(rank, nullptr);
+    op->result_is_ours = true;
+    run_or_defer(op, [&](operation *o) {
+        o->awaits_reply = o->local_at_end = true;
+        o->memory = answer;
+        o->bytes = bytes;
+        ++o->parts;
+        outgoing m;
+        m.head.type = type;
+        m.head.position = position;
+        m.payload = &argument;
+        m.bytes = type == frame_type::alloc ? sizeof argument : 0;
+        send_message(o, rank, m);
+    });
+    return conclude(lock, op, nullptr, true);
+}
+
+int no_room(int rank, std::size_t bytes, std::uint64_t capacity, std::uint64_t used, std::uint64_t largest)
+{
+    return fail(SEA_ERR_MEMORY,
+                "rank {} has no {} bytes of global heap: {} of {} are in use, the largest free range has {}; "
+                "--heap sets the capacity",
+                rank, bytes, used, capacity, largest);
+}
+
+int alloc_far(int rank, std::size_t bytes, std::uint64_t *offset)
+{
+    int s = ask(rank, frame_type::alloc, 0, bytes, offset, sizeof *offset);
+    if (s != SEA_ERR_MEMORY) return s;
+    std::uint64_t words[3] = {};
+    if (int problem = ask(rank, frame_type::usage, 0, 0, words, sizeof words)) return problem;
+    return no_room(rank, bytes, words[0], words[1], words[2]);
+}
+
+// Every page of the range can be read (and written) by this process: the kernel is asked, so that a bad range is an
+// error and not a crash.
+bool accessible(const void *memory, std::size_t bytes)
+{
+    auto begin = reinterpret_cast<std::uintptr_t>(memory), end = begin + bytes;
+    if (end < begin) return false;
+    constexpr std::uintptr_t page = 4096;
+    for (std::uintptr_t at = begin; at < end;) {
+        char byte;
+        iovec to{&byte, 1}, from{reinterpret_cast<void *>(at), 1};
+        if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1) return errno == EPERM || errno == ENOSYS;
+        // the pages between two that are mapped are looked at too, in steps that keep a large range quick
+        std::uintptr_t step = bytes > (64u << 20) ? 256 * page : page;
+        std::uintptr_t next = (at & ~(page - 1)) + step;
+        at = next >= end && at < end - 1 ? end - 1 : next;
+    }
+    return true;
+}
+
+} // namespace
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_heap_alloc(int rank, size_t bytes, sea_addr *address)
+{
+    if (int s = check_started("sea_heap_alloc")) return s;
+    if (!address || bytes == 0)
+        return fail(SEA_ERR_INVALID, "sea_heap_alloc: {} bytes on rank {}, output at {}", bytes, rank,
+                    fmt::ptr(address));
+    auto &e = engine();
+    if (int s = e.check_rank(rank)) return s;
+    std::uint64_t offset = 0;
+    if (shm::heap *heap = e.shm->heap_of(rank)) {
+        offset = heap->allocate(bytes);
+        if (offset == 0) return no_room(rank, bytes, heap->capacity(), heap->used(), heap->largest_free());
+    } else if (int s = alloc_far(rank, bytes, &offset)) {
+        return s;
+    }
+    *address = std::uint64_t(rank) << SEA_OFFSET_BITS | offset;
+    return SEA_OK;
+}
+
+int sea_heap_free(sea_addr address)
+{
+    if (int s = check_started("sea_heap_free")) return s;
+    if (address == SEA_NULL) return SEA_OK;
+    auto &e = engine();
+    int rank = rank_of(address);
+    if (int s = e.check_rank(rank)) return s;
+    std::uint64_t offset = sea_addr_offset(address);
+    shm::heap *heap = e.shm->heap_of(rank);
+    int s = heap ? (heap->release(offset) ? SEA_OK : SEA_ERR_ADDRESS)
+                 : ask(rank, frame_type::free_heap, offset, 0, nullptr, 0);
+    if (s != SEA_ERR_ADDRESS) return s;
+    return fail(s, "sea_heap_free: {:#x} (rank {}, offset {:#x}) is not the start of a live allocation", address, rank,
+                offset);
+}
+
+int sea_heap_usage(int rank, size_t *capacity, size_t *used)
+{
+    if (int s = check_started("sea_heap_usage")) return s;
+    auto &e = engine();
+    if (int s = e.check_rank(rank)) return s;
+    std::uint64_t words[3] = {};
+    if (shm::heap *heap = e.shm->heap_of(rank)) {
+        words[0] = heap->capacity();
+        words[1] = heap->used();
+    } else if (int s = ask(rank, frame_type::usage, 0, 0, words, sizeof words)) {
+        return s;
+    }
+    if (capacity) *capacity = words[0];
+    if (used) *used = words[1];
+    return SEA_OK;
+}
+
+int sea_register(void *memory, size_t bytes, unsigned flags, sea_addr *address)
+{
+    if (int s = check_started("sea_register")) return s;
+    if (!memory || !address || bytes == 0)
+        return fail(SEA_ERR_INVALID, "sea_register: {} bytes at {}, output at {}", bytes, fmt::ptr(memory),
+                    fmt::ptr(address));
+    if (flags & ~SEA_READ_ONLY) return fail(SEA_ERR_INVALID, "sea_register: flags {:#x} has unknown bits", flags);
+    if (bytes > shm::segments_from || !accessible(memory, bytes))
+        return fail(SEA_ERR_ACCESS, "sea_register: {} bytes at {} are not all mapped", bytes, fmt::ptr(memory));
+    auto &e = engine();
+    locked lock = enter();
+    std::uint64_t offset = e.shm->own_segments().add(memory, bytes, flags);
+    if (offset == 0)
+        return fail(SEA_ERR_MEMORY, "sea_register: no place in the window of this rank for {} more bytes", bytes);
+    *address = std::uint64_t(e.rank) << SEA_OFFSET_BITS | offset;
+    return SEA_OK;
+}
+
+int sea_unregister(sea_addr address)
+{
+    if (int s = check_started("sea_unregister")) return s;
+    auto &e = engine();
+    locked lock = enter();
+    shm::segment *segment = nullptr;
+    if (rank_of(address) == e.rank) segment = e.shm->own_segments().at_start(sea_addr_offset(address));
+    if (!segment)
+        return fail(SEA_ERR_ADDRESS, "sea_unregister: {:#x} is not the start of a registration of rank {}", address,
+                    e.rank);
+    e.shm->own_segments().remove(segment);
+    int s = wait(
+        lock, [&] { return segment->users == 0; }, thread_deadline());
+    return s;
+}
+
+void *sea_local(sea_addr address)
+{
+    if (check_started("sea_local")) return nullptr;
+    auto &e = engine();
+    int rank = rank_of(address);
+    std::uint64_t offset = sea_addr_offset(address);
+    if (offset < shm::segments_from) {
+        shm::heap *heap = e.shm->heap_of(rank);
+        if (heap && heap->contains(offset, 1)) return e.shm->heap_memory(rank) + offset;
+    } else if (rank == e.rank) {
+        locked lock = enter();
+        if (const shm::segment *s = e.shm->own_segments().find(offset, 1))
+            return reinterpret_cast<void *>(s->memory + (offset - s->offset));
+    }
+    fail(SEA_ERR_ADDRESS, "sea_local: {:#x} (rank {}, offset {:#x}) is not live memory of this process or its node",
+         address, rank, offset);
+    return nullptr;
+}
+
+int sea_global(const void *memory, sea_addr *address)
+{
+    if (int s = check_started("sea_global")) return s;
+    if (!memory || !address) return fail(SEA_ERR_INVALID, "sea_global: an argument is null");
+    auto &e = engine();
+    std::uint64_t window = std::uint64_t(e.rank) << SEA_OFFSET_BITS;
+    auto at = reinterpret_cast<std::uint64_t>(memory);
+    std::uint64_t into = at - reinterpret_cast<std::uint64_t>(e.shm->heap_memory(e.rank));
+    if (into < e.shm->heap_of(e.rank)->capacity() && e.shm->heap_of(e.rank)->contains(into, 1)) {
+        *address = window | into;
+        return SEA_OK;
+    }
+    locked lock = enter();
+    if (const shm::segment *s = e.shm->own_segments().holding(memory)) {
+        *address = window | (s->offset + (at - s->memory));
+        return SEA_OK;
+    }
+    return fail(SEA_ERR_ADDRESS, "sea_global: {} is neither in the heap nor in a registration of rank {}",
+                fmt::ptr(memory), e.rank);
+}

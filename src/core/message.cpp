@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Active messages. What fits a frame travels with its data. Longer data stays at the origin until the header handler
+// has said where it goes; then the target pulls it straight there. Every message is answered by `done` when its
+// handlers have returned.
+//
+//   payload of am, am_long:  | u32 header bytes | u32 0 | u64 target counter | header, padded to 8 | data, or u64 bytes
+//   |
+#include "core/transfer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace onesea::core {
+namespace {
+
+constexpr std::size_t eager_limit = 8192;
+
+struct message_head {
+    std::uint32_t header_bytes;
+    std::uint32_t zero;
+    std::uint64_t counter;
+};
+static_assert(sizeof(message_head) == 16);
+
+constexpr std::size_t pad(std::size_t n) { return (n + 7) / 8 * 8; }
+
+struct sending {
+    int rank, id;
+    const void *header;
+    std::size_t header_bytes;
+    const void *data;
+    std::size_t data_bytes;
+};
+
+void start_message(operation *op, const sending &s, bool ordered, sea_addr counter)
+{
+    transport *t = engine().route(s.rank);
+    if (!t) return note_error(op, SEA_ERR_DEAD, fmt::format("rank {} has ended", s.rank));
+    alignas(8) std::byte prefix[sizeof(message_head) + SEA_AM_HEADER_MAX] = {};
+    message_head head{std::uint32_t(s.header_bytes), 0, counter};
+    std::memcpy(prefix, &head, sizeof head);
+    if (s.header_bytes) std::memcpy(prefix + sizeof head, s.header, s.header_bytes);
+    outgoing m;
+    m.prefix = prefix;
+    m.prefix_bytes = sizeof head + pad(s.header_bytes);
+    bool eager = m.prefix_bytes + s.data_bytes <= std::min(eager_limit, t->max_frame(s.rank));
+    std::uint64_t long_bytes = s.data_bytes;
+    m.head.type = eager ? frame_type::am : frame_type::am_long;
+    m.head.flags = ordered ? frame_flags::ordered : std::uint8_t(0);
+    m.head.aux = std::uint16_t(s.id);
+    m.payload = eager ? s.data : &long_bytes;
+    m.bytes = eager ? s.data_bytes : sizeof long_bytes;
+    m.ordered = ordered;
+    op->awaits_reply = true;
+    op->local_at_end = !eager;
+    op->memory = const_cast<void *>(s.data);
+    op->bytes = s.data_bytes;
+    ++op->parts;
+    send_message(op, s.rank, m);
+}
+
+int send(const sending &s, const sea_opts *opts)
+{
+    if (int status = check_opts(opts, s.rank)) return status;
+    if (int status = engine().check_rank(s.rank)) return status;
+    if (s.header_bytes > SEA_AM_HEADER_MAX)
+        return fail(SEA_ERR_INVALID, "sea_am_send: the header has {} bytes; the most is {}", s.header_bytes,
+                    SEA_AM_HEADER_MAX);
+    if ((s.header_bytes && !s.header) || (s.data_bytes && !s.data))
+        return fail(SEA_ERR_INVALID, "sea_am_send: header or data is null but has bytes");
+    locked lock = enter();
+    if (int status = check_after(opts)) return status;
+    bound_unfinished(lock, s.rank, opts);
+    count(s.rank, &sea_pair_stats::messages, s.header_bytes + s.data_bytes, 0);
+    operation *op = begin(s.rank, opts);
+    bool ordered = opts && (opts->flags & SEA_ORDERED);
+    sea_addr counter = opts ? opts->target_counter : SEA_NULL;
+    if (op->after == SEA_OP_NONE) {
+        run_or_defer(op, [&](operation *o) { start_message(o, s, ordered, counter); });
+    } else { // the header is copied at once
+        auto *header = static_cast<const std::byte *>(s.header);
+        std::vector<std::byte> copy(header, header + s.header_bytes);
+        run_or_defer(op, [=, later = s](operation *o) mutable {
+            later.header = copy.data();
+            start_message(o, later, ordered, counter);
+        });
+    }
+    return conclude(lock, op, opts, false);
+}
+
+// The handlers have returned: the origin hears it, the target counter counts.
+void answer(const handler_task &task, int status)
+{
+    auto &e = engine();
+    message_head head;
+    std::memcpy(&head, task.bytes.data(), sizeof head);
+    if (status == SEA_OK && head.counter != SEA_NULL) {
+        void *memory = nullptr;
+        shm::segment *segment = nullptr;
+        if (rank_of(head.counter) != e.rank)
+            status = SEA_ERR_ADDRESS;
+        else
+            status = e.resolve(sea_addr_offset(head.counter), 8, true, &memory, &segment);
+        if (status == SEA_OK) bump(static_cast<sea_counter *>(memory));
+    }
+    if (task.pulls) e.handlers.resume(task.source);
+    send_done(task.source, task.id, status);
+}
+
+void pulled(operation *op)
+{
+    auto *task = static_cast<handler_task *>(op->context);
+    task->status = op->status;
+    engine().handlers.push(std::move(*task));
+    delete task;
+}
+
+void pull(handler_task &&task)
+{
+    auto &e = engine();
+    if (!e.route(task.source)) return;
+    operation *op = begin(task.source, nullptr);
+    op->finished = pulled;
+    op->context = new handler_task(std::move(task));
+    auto *kept = static_cast<handler_task *>(op->context);
+    run_or_defer(op, [kept](operation *o) {
+        o->awaits_reply = o->local_at_end = true;
+        o->memory = kept->buffer;
+        o->bytes = o->reply_bytes = kept->data_bytes;
+        ++o->parts;
+        const std::uint64_t wanted[2] = {o->bytes, reinterpret_cast<std::uint64_t>(o->memory)};
+        outgoing m;
+        m.head.type = frame_type::pull;
+        m.head.position = kept->id;
+        m.payload = wanted;
+        m.bytes = sizeof wanted;
+        send_message(o, o->target, m);
+    });
+    let_go(op);
+}
+
+void run_message(locked &lock, handler_task &task)
+{
+    auto &e = engine();
+    handler_queue::entry handler = e.handlers.table[task.number];
+    if (!handler.fn) return answer(task, SEA_ERR_HANDLER);
+    if (task.pulls && task.ordered) e.handlers.stall(task.source);
+    lock.unlock();
+    const std::byte *header = task.bytes.data() + sizeof(message_head);
+    sea_am message{task.source, header, task.header_bytes, task.data_bytes, handler.context};
+    task.buffer = handler.fn(&message, &task.complete, &task.argument);
+    if (!task.pulls) {
+        if (task.buffer && task.data_bytes) std::memcpy(task.buffer, header + pad(task.header_bytes), task.data_bytes);
+        if (task.complete) task.complete(task.source, task.buffer, task.data_bytes, task.argument);
+    } else if (!task.buffer && task.complete) {
+        task.complete(task.source, nullptr, task.data_bytes, task.argument);
+    }
+    lock.lock();
+    if (!task.pulls || !task.buffer) return answer(task, SEA_OK);
+    task.what = handler_task::kind::completion;
+    pull(std::move(task));
+}
+
+void run_completion(locked &lock, handler_task &task)
+{
+    if (task.complete && task.status == SEA_OK) {
+        lock.unlock();
+        task.complete(task.source, task.buffer, task.data_bytes, task.argument);
+        lock.lock();
+    }
+    answer(task, task.status);
+}
+
+} // namespace
+
+void run_handler(locked &lock, handler_task &task)
+{
+    switch (task.what) {
+    case handler_task::kind::message:
+        return run_message(lock, task);
+    case handler_task::kind::completion:
+        return run_completion(lock, task);
+    case handler_task::kind::death:
+        break;
+    }
+    sea_death_fn fn = engine().on_death;
+    void *context = engine().on_death_context;
+    if (!fn) return;
+    lock.unlock();
+    fn(task.source, task.status, context);
+    lock.lock();
+}
+
+void receive_message(int source, const frame &head, std::span<const std::byte> payload)
+{
+    message_head sizes{};
+    if (payload.size() >= sizeof sizes) std::memcpy(&sizes, payload.data(), sizeof sizes);
+    std::size_t body = sizeof sizes + pad(sizes.header_bytes);
+    bool is_long = head.type == frame_type::am_long;
+    if (payload.size() < sizeof sizes || sizes.header_bytes > SEA_AM_HEADER_MAX || payload.size() < body ||
+        head.aux >= am_id_end || (is_long && payload.size() != body + 8))
+        return send_done(source, head.id, SEA_ERR_INTERNAL);
+    handler_task task;
+    task.source = source;
+    task.number = head.aux;
+    task.id = head.id;
+    task.ordered = head.flags & frame_flags::ordered;
+    task.pulls = is_long;
+    task.header_bytes = sizes.header_bytes;
+    task.data_bytes = payload.size() - body;
+    if (is_long) std::memcpy(&task.data_bytes, payload.data() + body, 8);
+    task.bytes.assign(payload.begin(), payload.end());
+    engine().handlers.push(std::move(task));
+}
+
+int register_internal_am(int id, sea_am_header_fn fn, void *context)
+{
+    locked lock(engine().mutex);
+    engine().handlers.table[std::size_t(id)] = {fn, context};
+    return SEA_OK;
+}
+
+int send_internal_am(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
+                     std::size_t data_bytes, const sea_opts *opts)
+{
+    if (int s = check_started("send_internal_am")) return s;
+    return send({rank, id, header, header_bytes, data, data_bytes}, opts);
+}
+
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_am_register(int id, sea_am_header_fn fn, void *context)
+{
+    if (int s = check_started("sea_am_register")) return s;
+    if (id < 0 || id >= SEA_AM_IDS)
+        return fail(SEA_ERR_INVALID, "sea_am_register: number {} is not in 0..{}", id, SEA_AM_IDS - 1);
+    return register_internal_am(id, fn, context);
+}
+
+int sea_am_send(int rank, int id, const void *header, size_t header_bytes, const void *data, size_t data_bytes,
+                const sea_opts *opts)
+{
+    if (int s = check_started("sea_am_send")) return s;
+    if (id < 0 || id >= SEA_AM_IDS)
+        return fail(SEA_ERR_INVALID, "sea_am_send: number {} is not in 0..{}", id, SEA_AM_IDS - 1);
+    return core::send({rank, id, header, header_bytes, data, data_bytes}, opts);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/operation.hpp"
+
+namespace onesea::core {
+
+operation *operation_table::take()
+{
+    if (unused_.empty()) {
+        all_.emplace_back();
+        all_.back().index = std::uint32_t(all_.size() - 1);
+        unused_.push_back(all_.back().index);
+    }
+    operation *op = &all_[unused_.back()];
+    unused_.pop_back();
+    op->state = operation::phase::active;
+    op->older = newest_;
+    op->newer = nullptr;
+    (newest_ ? newest_->newer : oldest_) = op;
+    newest_ = op;
+    return op;
+}
+
+void operation_table::finish_order(operation *op)
+{
+    (op->older ? op->older->newer : oldest_) = op->newer;
+    (op->newer ? op->newer->older : newest_) = op->older;
+    op->older = op->newer = nullptr;
+}
+
+void operation_table::release(operation *op)
+{
+    std::uint32_t index = op->index, generation = op->generation + 1;
+    auto dependents = std::move(op->dependents);
+    dependents.clear();
+    *op = operation{};
+    op->index = index;
+    op->generation = generation == 0 ? 1 : generation;
+    op->dependents = std::move(dependents); // keeps its room
+    unused_.push_back(index);
+}
+
+operation *operation_table::find(std::uint64_t id, bool *known)
+{
+    std::uint64_t place = id & 0xffffffffu;
+    std::uint32_t generation = std::uint32_t(id >> 32);
+    bool valid = place >= 1 && place <= all_.size() && generation >= 1 && generation <= all_[place - 1].generation;
+    if (known) *known = valid;
+    if (!valid) return nullptr;
+    operation *op = &all_[place - 1];
+    return op->generation == generation && op->state != operation::phase::free ? op : nullptr;
+}
+
+} // namespace onesea::core

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations in flight. An operation counts its parts (messages, requests); when the last one ends it has completed
+// remotely. Operations that wait for a start condition keep a closure that starts them. All under the engine lock.
+#pragma once
+
+#include "base/transport.hpp"
+#include "onesea.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace onesea::core {
+
+struct operation : delivery {
+    enum class phase : std::uint8_t { free, deferred, active, done };
+
+    std::uint32_t index = 0;
+    std::uint32_t generation = 1;
+    phase state = phase::free;
+    bool held = false;           // a handle, or a thread inside a blocking call, still refers to it
+    bool local_done = false;     // the origin's buffer may be reused
+    bool starting = false;       // its parts are being made
+    bool messaged = false;       // a part went as a message, so its signals must follow as messages
+    bool local_at_end = false;   // the origin's buffer is in use until the end
+    bool result_is_ours = false; // memory belongs to the blocking call, not to the program
+    bool awaits_reply = false;   // its messages being executed is not its end: an answer comes
+    bool counted_ordered = false;
+    std::uint8_t epoch = 0; // of its peer's fence
+    std::int32_t target = -1;
+    std::int32_t also = -1; // copy: the rank of its source
+    std::int32_t status = SEA_OK;
+    std::int32_t failed_start = SEA_OK; // what became of its start condition
+    std::uint32_t parts = 0;
+    std::uint32_t deliveries = 0;      // messages of transports that still point here
+    std::uint64_t reply_bytes = 0;     // get: still to come
+    sea_addr counter_after = SEA_NULL; // get: the target counter, told at the end
+
+    // get: the bounds of where answers go; value: where it goes; am: the data that the target may pull
+    void *memory = nullptr;
+    std::size_t bytes = 0;
+    sea_counter *origin_counter = nullptr;
+    sea_counter *remote_counter = nullptr;
+    void (*finished)(operation *) = nullptr; // internal users; called once, at the end
+    void *context = nullptr;
+    std::uint64_t context_id = 0;
+
+    std::string error_text;
+    sea_op after = SEA_OP_NONE;
+    std::function<void(operation *)> start; // deferred only
+    std::vector<std::uint32_t> dependents;
+    operation *older = nullptr, *newer = nullptr; // all unfinished ones, in the order of their calls
+};
+
+class operation_table {
+  public:
+    operation *take();                // state active, at the young end of the order
+    void finish_order(operation *op); // out of the order: it has completed
+    void release(operation *op);      // its number may be used again, by another generation
+    operation *at(std::uint32_t index) { return &all_[index]; }
+    operation *oldest() const { return oldest_; }
+
+    static std::uint64_t id_of(const operation *op) { return std::uint64_t(op->generation) << 32 | (op->index + 1); }
+    // nullptr: used up. *known false: never given out.
+    operation *find(std::uint64_t id, bool *known = nullptr);
+
+    template <class Use>
+    void for_each_unfinished(Use &&use)
+    {
+        for (operation *op = oldest_; op;) {
+            operation *next = op->newer;
+            use(op);
+            op = next;
+        }
+    }
+
+  private:
+    std::deque<operation> all_;
+    std::vector<std::uint32_t> unused_;
+    operation *oldest_ = nullptr, *newest_ = nullptr;
+};
+
+} // namespace onesea::core

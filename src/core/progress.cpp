@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who makes progress, and how a process waits.
+//
+// A thread inside wait() polls the transports itself: first it spins for a bounded time (short, and yielding, when
+// more ranks than cores share the machine), then one of the waiting threads sleeps in ppoll() for all of them while
+// the others sleep on a condition variable. When no thread is inside the library the dispatcher does the same for the
+// program that computes.
+//
+// Handing over must cost nothing in a program that calls often. So the dispatcher is not woken when a call returns: as
+// long as calls keep coming it only looks every `tick` whether they still do, and goes to the socket when they do not.
+// A thread that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many ticks during which a
+// thread of the program slept inside the library, the dispatcher parks without a timer; that thread unparks it when it
+// leaves.
+#include "base/log.hpp"
+#include "core/engine.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace onesea::core {
+namespace {
+
+constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
+constexpr auto tick = std::chrono::microseconds(250);
+constexpr int ticks_before_parking = 20;
+constexpr int handlers_at_once = 256;
+
+thread_local bool in_handler = false;
+thread_local double time_limit = SEA_FOREVER;
+thread_local bool is_dispatcher = false;
+
+void kick()
+{
+    std::uint64_t one = 1;
+    [[maybe_unused]] auto n = ::write(engine().sleep.kick_fd, &one, sizeof one);
+}
+
+void drain(int fd)
+{
+    std::uint64_t count;
+    [[maybe_unused]] auto n = ::read(fd, &count, sizeof count);
+}
+
+[[noreturn]] void end_with_agent()
+{
+    log_line(level::error, "the agent of this node has died; this rank ends");
+    _exit(125);
+}
+
+void sleep_in_ppoll(nanoseconds until)
+{
+    auto &e = engine();
+    std::array<pollfd, 4> fds;
+    nfds_t n = 0;
+    auto add = [&](int fd) {
+        if (fd >= 0) fds[n++] = {fd, POLLIN, 0};
+    };
+    add(e.sleep.kick_fd);
+    add(e.inherited.lifeline_fd);
+    e.for_each_transport([&](transport &t) { add(t.wake_fd()); });
+    timespec left{}, *limit = nullptr;
+    if (until != never) {
+        nanoseconds now = now_ns(), d = until > now ? until - now : 0;
+        left = {time_t(d / 1'000'000'000), long(d % 1'000'000'000)};
+        limit = &left;
+    }
+    if (ppoll(fds.data(), n, limit, nullptr) <= 0) return;
+    if (fds[0].revents) drain(e.sleep.kick_fd);
+    if (e.inherited.lifeline_fd >= 0 && fds[1].revents) end_with_agent();
+}
+
+// Sleeps until something may have changed: in ppoll for all, or behind the thread that does so.
+void block(locked &lock, nanoseconds until)
+{
+    auto &e = engine();
+    auto &s = e.sleep;
+    if (s.blocked) {
+        ++s.parked;
+        if (until == never)
+            s.changed.wait(lock);
+        else
+            s.changed.wait_for(lock, std::chrono::nanoseconds(until - std::min(until, now_ns())));
+        --s.parked;
+        return;
+    }
+    s.blocked = true;
+    s.blocked_by_dispatcher = is_dispatcher;
+    bool quiet = true;
+    e.for_each_transport([&](transport &t) {
+        quiet &= t.arm();
+        until = std::min(until, t.deadline());
+    });
+    if (quiet) {
+        lock.unlock();
+        sleep_in_ppoll(until);
+        lock.lock();
+    }
+    e.for_each_transport([](transport &t) { t.disarm(); });
+    s.blocked = false;
+    if (s.parked) s.changed.notify_all();
+}
+
+bool handlers_left()
+{
+    auto &h = engine().handlers;
+    return !in_handler && !h.running && !h.empty();
+}
+
+// Lets others at the lock, and at the core if it is crowded, between two rounds of a spin.
+void breathe(locked &lock)
+{
+    auto &s = engine().sleep;
+    lock.unlock();
+    if (s.oversubscribed || s.entering.load(std::memory_order_relaxed))
+        sched_yield();
+    else
+        __builtin_ia32_pause();
+    lock.lock();
+}
+
+void leave_wait(bool slept)
+{
+    auto &s = engine().sleep;
+    s.waiters.fetch_sub(1);
+    ++s.activity;
+    if (s.parked)
+        s.changed.notify_all(); // one of them polls now
+    else if (slept && s.dispatcher_parked)
+        s.dispatcher_wake.notify_one();
+}
+
+// The program is, or was since the last look, inside the library: the dispatcher keeps away from the transports.
+bool program_makes_progress(std::uint64_t &seen)
+{
+    auto &s = engine().sleep;
+    bool was_here = s.waiters.load() > 0 || s.activity != seen;
+    seen = s.activity;
+    return was_here;
+}
+
+void dispatch()
+{
+    is_dispatcher = true;
+    auto &e = engine();
+    auto &s = e.sleep;
+    std::uint64_t seen = 0;
+    int ticks = 0;
+    locked lock(e.mutex);
+    while (!s.stop) {
+        if (program_makes_progress(seen)) {
+            if (s.waiters.load() > 0 && s.blocked && ++ticks > ticks_before_parking) {
+                s.dispatcher_parked = true;
+                s.dispatcher_wake.wait(lock);
+                s.dispatcher_parked = false;
+                ticks = 0;
+            } else {
+                s.dispatcher_wake.wait_for(lock, tick);
+            }
+            continue;
+        }
+        ticks = 0;
+        bool any = progress_once();
+        run_handlers(lock);
+        if (any || handlers_left())
+            breathe(lock);
+        else if (!s.stop && s.waiters.load() == 0)
+            block(lock, never);
+    }
+}
+
+} // namespace
+
+locked enter()
+{
+    auto &e = engine();
+    locked lock(e.mutex, std::try_to_lock);
+    if (!lock.owns_lock()) {
+        e.sleep.entering.fetch_add(1, std::memory_order_relaxed);
+        lock.lock();
+        e.sleep.entering.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return lock;
+}
+
+bool progress_once()
+{
+    auto &e = engine();
+    nanoseconds now = now_ns();
+    bool any = false;
+    e.for_each_transport([&](transport &t) { any |= t.poll(now); });
+    if (e.arena.header().membership.load(std::memory_order_acquire) != e.seen_membership) {
+        check_membership();
+        any = true;
+    }
+    if (!e.startable.empty()) run_startable();
+    if (any) notify_progress();
+    return any;
+}
+
+void notify_progress()
+{
+    auto &s = engine().sleep;
+    if (s.parked) s.changed.notify_all();
+    if (s.blocked && !s.blocked_by_dispatcher) kick();
+}
+
+void activity()
+{
+    auto &s = engine().sleep;
+    ++s.activity;
+    if (s.blocked) kick();
+}
+
+void run_handlers(locked &lock)
+{
+    auto &e = engine();
+    if (in_handler || e.handlers.running || e.handlers.empty()) return;
+    e.handlers.running = true;
+    in_handler = true;
+    for (int i = 0; i < handlers_at_once && !e.handlers.empty(); ++i) {
+        handler_task task = e.handlers.pop();
+        run_handler(lock, task);
+        run_startable();
+    }
+    in_handler = false;
+    e.handlers.running = false;
+    e.for_each_transport([](transport &t) { t.flush(); });
+    notify_progress();
+}
+
+void poll_round(locked &lock)
+{
+    auto &s = engine().sleep;
+    s.waiters.fetch_add(1);
+    if (s.blocked && s.blocked_by_dispatcher) kick();
+    engine().for_each_transport([](transport &t) { t.flush(); });
+    progress_once();
+    run_handlers(lock);
+    leave_wait(false);
+}
+
+int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap)
+{
+    if (ready()) return SEA_OK;
+    auto &e = engine();
+    auto &s = e.sleep;
+    s.waiters.fetch_add(1);
+    if (s.blocked && s.blocked_by_dispatcher) kick();
+    e.for_each_transport([](transport &t) { t.flush(); });
+    const nanoseconds spin = s.oversubscribed ? spin_crowded : spin_alone;
+    nanoseconds spin_until = now_ns() + spin;
+    bool slept = false;
+    int status = SEA_OK;
+    while (true) {
+        bool any = progress_once();
+        if (ready()) break;
+        run_handlers(lock);
+        if (ready()) break;
+        nanoseconds now = now_ns();
+        if (now >= deadline) {
+            status = fail(SEA_ERR_TIMEOUT, "the time given has passed");
+            break;
+        }
+        if (any) spin_until = now + spin;
+        if (now < spin_until || handlers_left()) {
+            breathe(lock);
+        } else {
+            slept = true;
+            block(lock, std::min(deadline, nap == never ? never : now + nap));
+        }
+        if (ready()) break;
+    }
+    leave_wait(slept);
+    return status;
+}
+
+nanoseconds deadline_after(double seconds)
+{
+    if (seconds < 0) return never;
+    double limit = seconds * 1e9;
+    return limit > 1e18 ? never : now_ns() + nanoseconds(limit);
+}
+
+nanoseconds thread_deadline() { return deadline_after(time_limit); }
+
+void start_dispatcher()
+{
+    auto &s = engine().sleep;
+    s.stop = false;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    s.dispatcher = std::thread(dispatch);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(s.dispatcher.native_handle(), "onesea");
+}
+
+void stop_dispatcher()
+{
+    auto &s = engine().sleep;
+    {
+        locked lock(engine().mutex);
+        s.stop = true;
+        s.dispatcher_wake.notify_all();
+        s.changed.notify_all();
+        kick();
+    }
+    if (s.dispatcher.joinable()) s.dispatcher.join();
+}
+
+int wait_until(bool (*ready)(void *), void *argument, nanoseconds deadline)
+{
+    // The condition is looked at without the lock, since its owner may hold a lock of its own when it calls nudge().
+    // A nudge that comes meanwhile is seen by its number.
+    auto &s = engine().sleep;
+    locked lock = enter();
+    auto look = [&] {
+        while (true) {
+            std::uint64_t before = s.nudges;
+            lock.unlock();
+            bool yes = ready(argument);
+            lock.lock();
+            if (yes || s.nudges == before) return yes;
+        }
+    };
+    return wait(lock, look, deadline);
+}
+
+void nudge()
+{
+    auto &s = engine().sleep;
+    if (s.waiters.load() == 0) return;
+    locked lock = enter();
+    ++s.nudges;
+    notify_progress();
+}
+
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_set_timeout(double seconds)
+{
+    if (std::isnan(seconds)) return fail(SEA_ERR_INVALID, "sea_set_timeout: the time is not a number");
+    time_limit = seconds;
+    return SEA_OK;
+}
+
+int sea_poll(void)
+{
+    if (int s = check_started("sea_poll")) return s;
+    locked lock = enter();
+    poll_round(lock);
+    return SEA_OK;
+}
+
+double sea_time(void) { return double(now_ns()) * 1e-9; }

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// What peers ask of this rank, and their answers to what it asked. Called by the transports, under the lock, once for
+// every frame. Nothing here trusts a frame's numbers: offsets are resolved, handles looked up, lengths compared.
+//
+// Errors of puts, signals and plain atomics travel as `done` frames marked as notices: the transport guarantees that
+// the origin has such a frame before it takes the request for executed.
+#include "base/log.hpp"
+#include "core/engine.hpp"
+#include "core/transfer.hpp"
+#include "shm/native.hpp"
+
+#include <cstring>
+
+namespace onesea::core {
+namespace {
+
+// Keeps registered memory, or the buffer of an active message, in use until the transport no longer reads it.
+struct data_hold : delivery {
+    shm::segment *segment;
+    operation *of;
+};
+
+void data_sent(delivery *d, int status)
+{
+    auto *hold = static_cast<data_hold *>(d);
+    if (hold->segment) --hold->segment->users;
+    if (hold->of) {
+        --hold->of->deliveries;
+        part_done(hold->of, status);
+    }
+    delete hold;
+}
+
+template <std::size_t Words>
+bool read_words(std::span<const std::byte> payload, std::uint64_t (&words)[Words])
+{
+    if (payload.size() != sizeof words) return false;
+    std::memcpy(words, payload.data(), sizeof words);
+    return true;
+}
+
+void on_put(int source, const frame &head, std::span<const std::byte> payload)
+{
+    void *memory = nullptr;
+    shm::segment *segment = nullptr;
+    int s = engine().resolve(head.position, payload.size(), true, &memory, &segment);
+    if (s != SEA_OK) return send_done(source, head.id, s, head.position);
+    shm::copy_plain(memory, payload.data(), payload.size());
+}
+
+void on_get(int source, const frame &head, std::span<const std::byte> payload)
+{
+    std::uint64_t wanted[2];
+    if (!read_words(payload, wanted)) return send_done(source, head.id, SEA_ERR_INTERNAL, head.position);
+    void *memory = nullptr;
+    shm::segment *segment = nullptr;
+    int s = engine().resolve(head.position, wanted[0], false, &memory, &segment);
+    if (s != SEA_OK) return send_done(source, head.id, s, head.position);
+    send_data(source, head.id, wanted[1], memory, wanted[0], segment, nullptr);
+}
+
+void on_pull(int source, const frame &head, std::span<const std::byte> payload)
+{
+    std::uint64_t wanted[2];
+    operation *op = engine().operations.find(head.position);
+    if (!read_words(payload, wanted) || !op || op->state != operation::phase::active || op->target != source ||
+        op->bytes != wanted[0])
+        return send_done(source, head.id, SEA_ERR_HANDLE, head.position);
+    ++op->parts;
+    ++op->deliveries;
+    send_data(source, head.id, wanted[1], op->memory, op->bytes, nullptr, op);
+}
+
+// Answers to get and pull.
+void on_data(const frame &head, std::span<const std::byte> payload)
+{
+    operation *op = engine().operations.find(head.id);
+    if (!op || op->state != operation::phase::active || !op->awaits_reply) return;
+    auto low = reinterpret_cast<std::uint64_t>(op->memory);
+    std::uint64_t into = head.position - low;
+    if (into > op->bytes || payload.size() > op->bytes - into || payload.size() > op->reply_bytes) return;
+    std::memcpy(reinterpret_cast<void *>(head.position), payload.data(), payload.size());
+    op->reply_bytes -= payload.size();
+    if (op->reply_bytes == 0) part_done(op, SEA_OK);
+}
+
+int update_word(const frame &head, std::span<const std::byte> payload, std::uint64_t *old)
+{
+    std::uint64_t words[2];
+    unsigned kind = head.aux & 0xffu, width = (head.aux >> 8) & 0x7fu;
+    if (!read_words(payload, words) || kind > SEA_ATOMIC_XOR || (width != 4 && width != 8)) return SEA_ERR_INTERNAL;
+    void *memory = nullptr;
+    shm::segment *segment = nullptr;
+    if (int s = engine().resolve(head.position, width, true, &memory, &segment)) return s;
+    if (reinterpret_cast<std::uintptr_t>(memory) % width) return SEA_ERR_ALIGN;
+    *old = shm::cpu_atomic(memory, sea_atomic_kind(kind), int(width), words[0], words[1]);
+    return SEA_OK;
+}
+
+void send_value(int rank, std::uint64_t id, const void *words, std::size_t bytes)
+{
+    outgoing m;
+    m.head.type = frame_type::value;
+    m.head.id = id;
+    m.payload = words;
+    m.bytes = bytes;
+    if (transport *t = engine().route(rank)) t->send(rank, m);
+}
+
+void on_atomic(int source, const frame &head, std::span<const std::byte> payload)
+{
+    std::uint64_t old = 0;
+    int s = update_word(head, payload, &old);
+    if (s != SEA_OK)
+        send_done(source, head.id, s, head.position);
+    else if (head.aux & 0x8000u)
+        send_value(source, head.id, &old, sizeof old);
+}
+
+void on_value(const frame &head, std::span<const std::byte> payload)
+{
+    operation *op = engine().operations.find(head.id);
+    if (!op || op->state != operation::phase::active || !op->awaits_reply) return;
+    if (op->memory) std::memcpy(op->memory, payload.data(), std::min(op->bytes, payload.size()));
+    part_done(op, SEA_OK);
+}
+
+void on_signal(int source, const frame &head, std::span<const std::byte> payload)
+{
+    std::uint64_t value[1];
+    void *memory = nullptr;
+    shm::segment *segment = nullptr;
+    int s = read_words(payload, value) ? engine().resolve(head.position, 8, true, &memory, &segment) : SEA_ERR_INTERNAL;
+    if (s == SEA_OK && reinterpret_cast<std::uintptr_t>(memory) % 8) s = SEA_ERR_ALIGN;
+    if (s != SEA_OK) return send_done(source, head.id, s, head.position);
+    shm::cpu_atomic(memory, head.aux == SEA_SIGNAL_ADD ? SEA_ATOMIC_ADD : SEA_ATOMIC_SWAP, 8, value[0], 0);
+}
+
+void on_done(int source, const frame &head)
+{
+    operation *op = engine().operations.find(head.id);
+    if (!op || op->state != operation::phase::active) return;
+    int status = std::int16_t(head.aux);
+    if (status == SEA_OK) return part_done(op, SEA_OK);
+    note_error(op, status,
+               fmt::format("rank {} refused offset {:#x}: {}", source, head.position, sea_strerror(status)));
+    if (op->awaits_reply) complete(op, op->status);
+}
+
+// A copy on behalf of another rank: its end is reported to who asked.
+void report_copy(operation *op)
+{
+    if (op->memory) --static_cast<shm::segment *>(op->memory)->users;
+    send_done(int(std::intptr_t(op->context)), op->context_id, op->status);
+}
+
+void on_copy(int source, const frame &head, std::span<const std::byte> payload)
+{
+    auto &e = engine();
+    std::uint64_t wanted[3];
+    if (!read_words(payload, wanted)) return send_done(source, head.id, SEA_ERR_INTERNAL, head.position);
+    sea_addr target = wanted[0], counter = wanted[2];
+    std::size_t bytes = wanted[1];
+    void *memory = nullptr;
+    shm::segment *segment = nullptr;
+    int s = e.resolve(head.position, bytes, false, &memory, &segment);
+    if (s == SEA_OK && !e.route(rank_of(target))) s = SEA_ERR_DEAD;
+    if (s != SEA_OK) return send_done(source, head.id, s, head.position);
+    operation *op = begin(rank_of(target), nullptr);
+    op->context = reinterpret_cast<void *>(std::intptr_t(source));
+    op->context_id = head.id;
+    op->finished = report_copy;
+    op->memory = segment;
+    if (segment) ++segment->users;
+    run_or_defer(op, [=](operation *o) {
+        start_put(o, target, memory, bytes, false);
+        if (counter != SEA_NULL) start_signal(o, counter, 1, SEA_SIGNAL_ADD);
+    });
+    let_go(op);
+}
+
+void on_alloc(int source, const frame &head, std::span<const std::byte> payload)
+{
+    auto &e = engine();
+    std::uint64_t bytes[1], offset = 0;
+    shm::heap *heap = e.shm->heap_of(e.rank);
+    if (!read_words(payload, bytes) || !(offset = heap->allocate(bytes[0])))
+        return send_done(source, head.id, SEA_ERR_MEMORY, heap->largest_free());
+    send_value(source, head.id, &offset, sizeof offset);
+}
+
+void on_usage(int source, const frame &head)
+{
+    auto &e = engine();
+    shm::heap *heap = e.shm->heap_of(e.rank);
+    const std::uint64_t words[3] = {heap->capacity(), heap->used(), heap->largest_free()};
+    send_value(source, head.id, words, sizeof words);
+}
+
+} // namespace
+
+void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset)
+{
+    outgoing m;
+    m.head.type = frame_type::done;
+    m.head.aux = std::uint16_t(std::int16_t(status));
+    m.head.position = offset;
+    m.head.id = id;
+    m.notice = status != SEA_OK;
+    if (transport *t = engine().route(rank)) t->send(rank, m);
+}
+
+void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *memory, std::uint64_t bytes,
+               shm::segment *segment, operation *of)
+{
+    transport *t = engine().route(rank);
+    outgoing m;
+    m.head.type = frame_type::data;
+    m.head.position = cookie;
+    m.head.id = id;
+    m.payload = memory;
+    m.bytes = bytes;
+    m.borrow = t && bytes > std::min<std::size_t>(8192, t->max_frame(rank));
+    if (of || (m.borrow && segment)) {
+        if (segment) ++segment->users;
+        m.done = new data_hold{{data_sent}, segment, of};
+    }
+    if (t)
+        t->send(rank, m);
+    else if (m.done)
+        m.done->settled(m.done, SEA_ERR_DEAD);
+}
+
+int engine_state::resolve(std::uint64_t offset, std::uint64_t bytes, bool write, void **memory, shm::segment **segment)
+{
+    if (offset < shm::segments_from) {
+        if (!shm->heap_of(rank)->contains(offset, bytes)) return SEA_ERR_ADDRESS;
+        *memory = shm->heap_memory(rank) + offset;
+        return SEA_OK;
+    }
+    shm::segment *s = shm->own_segments().find(offset, bytes);
+    if (!s) return SEA_ERR_ADDRESS;
+    if (write && (s->flags & SEA_READ_ONLY)) return SEA_ERR_ACCESS;
+    *memory = reinterpret_cast<void *>(s->memory + (offset - s->offset));
+    *segment = s;
+    return SEA_OK;
+}
+
+void engine_state::receive(int source, const frame &head, std::span<const std::byte> payload)
+{
+    switch (head.type) {
+    case frame_type::put:
+        return on_put(source, head, payload);
+    case frame_type::get:
+        return on_get(source, head, payload);
+    case frame_type::pull:
+        return on_pull(source, head, payload);
+    case frame_type::data:
+        return on_data(head, payload);
+    case frame_type::atomic:
+        return on_atomic(source, head, payload);
+    case frame_type::value:
+        return on_value(head, payload);
+    case frame_type::signal:
+        return on_signal(source, head, payload);
+    case frame_type::am:
+    case frame_type::am_long:
+        return receive_message(source, head, payload);
+    case frame_type::copy:
+        return on_copy(source, head, payload);
+    case frame_type::done:
+        return on_done(source, head);
+    case frame_type::alloc:
+        return on_alloc(source, head, payload);
+    case frame_type::free_heap:
+        return send_done(source, head.id, shm->heap_of(rank)->release(head.position) ? SEA_OK : SEA_ERR_ADDRESS,
+                         head.position);
+    case frame_type::usage:
+        return on_usage(source, head);
+    }
+    log(level::warn, "rank {} sent a frame of unknown type {}", source, unsigned(head.type));
+}
+
+} // namespace onesea::core

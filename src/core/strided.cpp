@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strided and vector transfers: one operation of many pieces.
+#include "core/transfer.hpp"
+
+#include <array>
+#include <vector>
+
+namespace onesea::core {
+namespace {
+
+struct box {
+    std::array<std::int64_t, SEA_STRIDE_LEVELS> remote_strides{}, local_strides{};
+    std::array<std::size_t, SEA_STRIDE_LEVELS + 1> counts{};
+    int levels = 0;
+
+    bool empty() const
+    {
+        for (int i = 0; i <= levels; ++i)
+            if (counts[std::size_t(i)] == 0) return true;
+        return false;
+    }
+
+    // use(remote offset, local offset) for every run, first level fastest.
+    template <class Use>
+    void for_each_run(Use &&use) const
+    {
+        std::array<std::size_t, SEA_STRIDE_LEVELS> at{};
+        std::int64_t remote = 0, local = 0;
+        while (true) {
+            use(remote, local);
+            int l = 0;
+            for (; l < levels; ++l) {
+                auto i = std::size_t(l);
+                remote += remote_strides[i];
+                local += local_strides[i];
+                if (++at[i] < counts[i + 1]) break;
+                remote -= std::int64_t(at[i]) * remote_strides[i];
+                local -= std::int64_t(at[i]) * local_strides[i];
+                at[i] = 0;
+            }
+            if (l == levels) return;
+        }
+    }
+
+    // The lowest and highest byte that it touches, from its base; false if that does not fit 64 bits.
+    bool bounds(std::int64_t *low, std::int64_t *high) const
+    {
+        __int128 lo = 0, hi = __int128(counts[0]);
+        for (int l = 0; l < levels; ++l) {
+            __int128 reach = __int128(remote_strides[std::size_t(l)]) * __int128(counts[std::size_t(l) + 1] - 1);
+            (reach < 0 ? lo : hi) += reach;
+        }
+        constexpr __int128 limit = __int128(1) << 62;
+        if (lo < -limit || hi > limit) return false;
+        *low = std::int64_t(lo);
+        *high = std::int64_t(hi);
+        return true;
+    }
+};
+
+int read_box(const char *function, const int64_t *remote, const int64_t *local, const size_t *counts, int levels,
+             box *result)
+{
+    if (levels < 0 || levels > SEA_STRIDE_LEVELS)
+        return fail(SEA_ERR_INVALID, "{}: {} levels; there are 0 to {}", function, levels, SEA_STRIDE_LEVELS);
+    if (!counts || (levels > 0 && (!remote || !local)))
+        return fail(SEA_ERR_INVALID, "{}: counts or strides are null", function);
+    result->levels = levels;
+    for (std::size_t i = 0; i <= std::size_t(levels); ++i) result->counts[i] = counts[i];
+    for (std::size_t i = 0; i < std::size_t(levels); ++i) {
+        result->remote_strides[i] = remote[i];
+        result->local_strides[i] = local[i];
+    }
+    return SEA_OK;
+}
+
+// The whole box lies in its rank's window.
+int check_box(const char *function, const box &b, sea_addr base, const void *local, const sea_opts *opts)
+{
+    if (b.empty()) return check_transfer(function, base, local, 0, opts);
+    if (int s = check_transfer(function, base, local, b.counts[0], opts)) return s;
+    std::int64_t low = 0, high = 0;
+    bool fits = b.bounds(&low, &high);
+    auto offset = std::int64_t(sea_addr_offset(base));
+    if (!fits || offset + low < 0 || offset + high > std::int64_t(SEA_OFFSET_MASK) + 1)
+        return fail(SEA_ERR_ADDRESS, "{}: the box around {:#x} leaves the window of rank {}", function, base,
+                    rank_of(base));
+    return check_range(function, base + std::uint64_t(low), std::uint64_t(high - low));
+}
+
+// Runs an operation of pieces: start(op) makes them. bytes_out, bytes_in: for the statistics.
+int run_pieces(int rank, bool is_get, std::uint64_t bytes, const sea_opts *opts,
+               const std::function<void(operation *, bool)> &start)
+{
+    locked lock = enter();
+    if (int s = check_after(opts)) return s;
+    bound_unfinished(lock, rank, opts);
+    if (is_get)
+        count(rank, &sea_pair_stats::gets, 0, bytes);
+    else
+        count(rank, &sea_pair_stats::puts, bytes, 0);
+    operation *op = begin(rank, opts);
+    bool ordered = opts && (opts->flags & SEA_ORDERED);
+    sea_addr counter = opts ? opts->target_counter : SEA_NULL;
+    if (is_get) op->counter_after = counter;
+    run_or_defer(op, [=](operation *o) {
+        start(o, ordered);
+        if (!is_get && counter != SEA_NULL) start_signal(o, counter, 1, SEA_SIGNAL_ADD);
+    });
+    return conclude(lock, op, opts, is_get);
+}
+
+std::uint64_t total(const box &b)
+{
+    std::uint64_t bytes = 1;
+    for (int i = 0; i <= b.levels; ++i) bytes *= b.counts[std::size_t(i)];
+    return bytes;
+}
+
+int check_pieces(const char *function, const sea_piece *pieces, size_t n, const sea_opts *opts, std::uint64_t *bytes)
+{
+    if (int s = check_started(function)) return s;
+    if (n == 0 || !pieces) return fail(SEA_ERR_INVALID, "{}: {} pieces at {}", function, n, fmt::ptr(pieces));
+    for (size_t i = 0; i < n; ++i) {
+        if (rank_of(pieces[i].remote) != rank_of(pieces[0].remote))
+            return fail(SEA_ERR_INVALID, "{}: piece {} is on rank {}, piece 0 on rank {}", function, i,
+                        rank_of(pieces[i].remote), rank_of(pieces[0].remote));
+        if (int s = check_transfer(function, pieces[i].remote, pieces[i].local, pieces[i].bytes, i ? nullptr : opts))
+            return s;
+        *bytes += pieces[i].bytes;
+    }
+    return SEA_OK;
+}
+
+} // namespace
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_put_strided(sea_addr target, const int64_t *target_strides, const void *source, const int64_t *source_strides,
+                    const size_t *counts, int levels, const sea_opts *opts)
+{
+    if (int s = check_started("sea_put_strided")) return s;
+    box b;
+    if (int s = read_box("sea_put_strided", target_strides, source_strides, counts, levels, &b)) return s;
+    if (int s = check_box("sea_put_strided", b, target, source, opts)) return s;
+    return run_pieces(rank_of(target), false, total(b), opts, [=](operation *op, bool ordered) {
+        if (b.empty()) return;
+        b.for_each_run([&](std::int64_t remote, std::int64_t local) {
+            start_put(op, target + std::uint64_t(remote), static_cast<const char *>(source) + local, b.counts[0],
+                      ordered);
+        });
+    });
+}
+
+int sea_get_strided(void *target, const int64_t *target_strides, sea_addr source, const int64_t *source_strides,
+                    const size_t *counts, int levels, const sea_opts *opts)
+{
+    if (int s = check_started("sea_get_strided")) return s;
+    box b;
+    if (int s = read_box("sea_get_strided", source_strides, target_strides, counts, levels, &b)) return s;
+    if (int s = check_box("sea_get_strided", b, source, target, opts)) return s;
+    return run_pieces(rank_of(source), true, total(b), opts, [=](operation *op, bool ordered) {
+        op->local_at_end = true;
+        if (b.empty()) return;
+        b.for_each_run([&](std::int64_t remote, std::int64_t local) {
+            start_get(op, static_cast<char *>(target) + local, source + std::uint64_t(remote), b.counts[0], ordered);
+        });
+    });
+}
+
+int sea_put_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
+{
+    std::uint64_t bytes = 0;
+    if (int s = check_pieces("sea_put_vector", pieces, n, opts, &bytes)) return s;
+    std::vector<sea_piece> list(pieces, pieces + n);
+    return run_pieces(rank_of(list[0].remote), false, bytes, opts, [list](operation *op, bool ordered) {
+        for (const sea_piece &p : list) start_put(op, p.remote, p.local, p.bytes, ordered);
+    });
+}
+
+int sea_get_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
+{
+    std::uint64_t bytes = 0;
+    if (int s = check_pieces("sea_get_vector", pieces, n, opts, &bytes)) return s;
+    std::vector<sea_piece> list(pieces, pieces + n);
+    return run_pieces(rank_of(list[0].remote), true, bytes, opts, [list](operation *op, bool ordered) {
+        op->local_at_end = true;
+        for (const sea_piece &p : list) start_get(op, p.local, p.remote, p.bytes, ordered);
+    });
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the transferring calls have in common.
+#pragma once
+
+#include "core/engine.hpp"
+
+namespace onesea::core {
+
+int check_transfer(const char *function, sea_addr address, const void *local, std::size_t bytes, const sea_opts *opts);
+
+// Waits while very many operations on that rank are unfinished, so that memory stays bounded.
+void bound_unfinished(locked &lock, int rank, const sea_opts *opts);
+
+// Counts an operation and its bytes; SEA_OK. Any thread, with or without the lock.
+int count(int rank, std::uint64_t sea_pair_stats::*what, std::uint64_t bytes_out, std::uint64_t bytes_in);
+
+} // namespace onesea::core

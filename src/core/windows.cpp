@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/windows.hpp"
+
+#include "core/engine.hpp"
+
+#include <bit>
+#include <vector>
+
+namespace onesea::core {
+namespace {
+
+constexpr std::uint64_t nowhere = ~std::uint64_t(0);
+
+// Before sea_init() and after the end: one window that contains no address.
+sea_window_ closed{nowhere, 0, nullptr, nullptr, 0, 0, {0, 0}};
+
+std::vector<sea_window_> table;
+
+sea_window_ &entry_of(int rank) { return table[std::size_t(rank) & (table.size() - 1)]; }
+
+} // namespace
+
+void open_windows()
+{
+    auto &e = engine();
+    static_assert(shm::heap_granule == 1u << SEA_GRANULE_SHIFT_);
+    table.assign(std::bit_ceil(std::size_t(e.arena.header().slots)), closed);
+    for (unsigned s = 0; s < e.arena.header().slots; ++s) {
+        int rank = e.arena.slot_at(s).rank;
+        shm::heap *heap = rank < 0 ? nullptr : e.shm->heap_of(rank);
+        if (!heap || entry_of(rank).start != nowhere) continue;
+        entry_of(rank) = {std::uint64_t(rank) << SEA_OFFSET_BITS,
+                          heap->capacity() - 8,
+                          reinterpret_cast<char *>(e.shm->heap_memory(rank)),
+                          heap->live(),
+                          0,
+                          0,
+                          {0, 0}};
+    }
+    sea_fast_.mask = 0; // never an index out of the table while the two change
+    sea_fast_.windows = table.data();
+    sea_fast_.mask = table.size() - 1;
+}
+
+void close_window(int rank)
+{
+    if (table.empty()) return;
+    sea_window_ &w = entry_of(rank);
+    if (w.start == std::uint64_t(rank) << SEA_OFFSET_BITS) __atomic_store_n(&w.start, nowhere, __ATOMIC_RELAXED);
+}
+
+void close_windows()
+{
+    sea_fast_.mask = 0;
+    sea_fast_.windows = &closed;
+}
+
+void count_inlined(int rank, sea_pair_stats *stats)
+{
+    if (table.empty()) return;
+    const sea_window_ &w = entry_of(rank);
+    if (w.start != std::uint64_t(rank) << SEA_OFFSET_BITS) return;
+    std::uint64_t puts = __atomic_load_n(&w.puts, __ATOMIC_RELAXED), gets = __atomic_load_n(&w.gets, __ATOMIC_RELAXED);
+    stats->puts += puts;
+    stats->gets += gets;
+    stats->bytes_out += puts * 8;
+    stats->bytes_in += gets * 8;
+}
+
+} // namespace onesea::core
+
+struct sea_fast_ sea_fast_ = {&onesea::core::closed, 0};
