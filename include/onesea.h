@@ -199,6 +199,9 @@ typedef struct sea_opts {
 } sea_opts;
 #define SEA_OPTS_INIT {sizeof(sea_opts), 0u, NULL, SEA_OP_NONE, NULL, NULL, SEA_NULL}
 
+/* Counters also add when an operation ends with an error, so that who waits for them goes on; the handle or the fence
+ * tells the error. A target counter does not: what failed there is not announced there. */
+
 /* A start condition whose operation failed lets the later one fail with the same status. A handle stays valid as a
  * start condition until it is used up; a used-up one counts as complete. */
 

@@ -33,15 +33,22 @@ extern struct sea_fast_ sea_fast_;
 
 #if defined(__GNUC__) && !defined(SEA_NO_INLINE)
 
-/* The mapped place of 8 aligned live bytes, or NULL. */
-static inline __attribute__((always_inline)) uint64_t *sea_fast_word_(sea_addr address, struct sea_window_ **window)
+/* 1 and the mapped place if these are 8 aligned bytes of live heap memory of the node. */
+static inline __attribute__((always_inline)) int sea_fast_word_(sea_addr address, struct sea_window_ **window,
+                                                                uint64_t **word)
 {
     struct sea_window_ *w = &sea_fast_.windows[(address >> SEA_OFFSET_BITS) & sea_fast_.mask];
     uint64_t offset = address - w->start;
+    if (__builtin_expect((address & 7) != 0 || offset > w->last, 0)) return 0;
+    if (__builtin_expect(w->live[offset >> SEA_GRANULE_SHIFT_] == 0, 0)) return 0;
     *window = w;
-    if (__builtin_expect((address & 7) != 0 || offset > w->last, 0)) return NULL;
-    if (__builtin_expect(w->live[offset >> SEA_GRANULE_SHIFT_] == 0, 0)) return NULL;
-    return (uint64_t *)(w->memory + offset);
+    *word = (uint64_t *)(w->memory + offset);
+    return 1;
+}
+
+static inline __attribute__((always_inline)) void sea_fast_count_(uint64_t *counter)
+{
+    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
 static inline __attribute__((always_inline)) int sea_put_inline_(sea_addr target, const void *source, size_t bytes,
@@ -49,11 +56,11 @@ static inline __attribute__((always_inline)) int sea_put_inline_(sea_addr target
 {
     if (__builtin_constant_p(bytes) && bytes == 8 && opts == NULL) {
         struct sea_window_ *w;
-        uint64_t *word = sea_fast_word_(target, &w), value;
-        if (__builtin_expect(word != NULL && source != NULL, 1)) {
+        uint64_t *word, value;
+        if (__builtin_expect(source != NULL && sea_fast_word_(target, &w, &word), 1)) {
             __builtin_memcpy(&value, source, 8);
             __atomic_store_n(word, value, __ATOMIC_RELAXED);
-            __atomic_store_n(&w->puts, __atomic_load_n(&w->puts, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+            sea_fast_count_(&w->puts);
             return SEA_OK;
         }
     }
@@ -65,11 +72,11 @@ static inline __attribute__((always_inline)) int sea_get_inline_(void *target, s
 {
     if (__builtin_constant_p(bytes) && bytes == 8 && opts == NULL) {
         struct sea_window_ *w;
-        uint64_t *word = sea_fast_word_(source, &w), value;
-        if (__builtin_expect(word != NULL && target != NULL, 1)) {
+        uint64_t *word, value;
+        if (__builtin_expect(target != NULL && sea_fast_word_(source, &w, &word), 1)) {
             value = __atomic_load_n(word, __ATOMIC_RELAXED);
             __builtin_memcpy(target, &value, 8);
-            __atomic_store_n(&w->gets, __atomic_load_n(&w->gets, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+            sea_fast_count_(&w->gets);
             return SEA_OK;
         }
     }
