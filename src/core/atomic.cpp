@@ -112,6 +112,5 @@ int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operan
         start_update(o, u, old, ordered);
         if (counter != SEA_NULL) start_signal(o, counter, 1, SEA_SIGNAL_ADD);
     });
-    if (rank == engine().rank) notify_progress();
     return conclude(lock, op, opts, old != nullptr);
 }

@@ -200,6 +200,7 @@ int check_opts(const sea_opts *opts, int target_rank)
 int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote)
 {
     run_startable();
+    if (engine().sleep.waiters.load(std::memory_order_relaxed) > 0) notify_progress(); // for counters that it bumped
     if (!blocking(opts)) {
         activity();
         if (op->state == operation::phase::done) {

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/segments.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <sys/mman.h>
+
+using namespace onesea::shm;
+
+namespace {
+
+class SegmentsTest : public ::testing::Test {
+  protected:
+    void SetUp() override
+    {
+        void *p = mmap(nullptr, segment_table_bytes(), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        ASSERT_NE(p, MAP_FAILED);
+        table_ = static_cast<std::byte *>(p);
+    }
+    void TearDown() override { munmap(table_, segment_table_bytes()); }
+    std::byte *table_ = nullptr;
+};
+
+TEST_F(SegmentsTest, finds_exactly_the_bytes_that_were_registered)
+{
+    segments s(table_);
+    char memory[100];
+    auto at = s.add(memory, sizeof memory, 0);
+    ASSERT_GE(at, segments_from);
+    EXPECT_TRUE(s.find(at, 100));
+    EXPECT_TRUE(s.find(at + 99, 1));
+    EXPECT_FALSE(s.find(at, 101));
+    EXPECT_FALSE(s.find(at + 100, 1));
+    EXPECT_FALSE(s.find(at - 1, 1));
+    EXPECT_FALSE(s.find(0, 1));
+    EXPECT_FALSE(s.at_start(at + 1));
+    s.remove(s.at_start(at));
+    EXPECT_FALSE(s.find(at, 1));
+}
+
+TEST_F(SegmentsTest, other_processes_see_the_same_through_their_own_object)
+{
+    segments owner(table_);
+    char memory[10];
+    auto at = owner.add(memory, sizeof memory, 1);
+    segments reader(table_);
+    auto *found = reader.find(at + 5, 5);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->flags, 1u);
+    EXPECT_EQ(found->memory, reinterpret_cast<std::uint64_t>(memory));
+}
+
+TEST_F(SegmentsTest, the_newest_of_overlapping_registrations_names_an_address)
+{
+    segments s(table_);
+    char memory[100];
+    auto first = s.add(memory, 100, 0), second = s.add(memory + 10, 50, 0);
+    EXPECT_EQ(s.holding(memory + 20)->offset, second);
+    EXPECT_EQ(s.holding(memory + 70)->offset, first);
+    EXPECT_EQ(s.holding(memory + 100), nullptr);
+    s.remove(s.at_start(second));
+    EXPECT_EQ(s.holding(memory + 20)->offset, first);
+}
+
+TEST_F(SegmentsTest, refuses_what_does_not_fit_and_reuses_what_was_given_back)
+{
+    segments s(table_);
+    char memory[1];
+    EXPECT_EQ(s.add(memory, std::uint64_t(1) << 40, 0), 0u);
+    auto half = s.add(memory, std::uint64_t(1) << 38, 0);
+    auto other = s.add(memory, std::uint64_t(1) << 38, 0);
+    ASSERT_TRUE(half && other);
+    EXPECT_EQ(s.add(memory, 1, 0), 0u);
+    s.remove(s.at_start(half));
+    EXPECT_NE(s.add(memory, 1, 0), 0u);
+}
+
+TEST_F(SegmentsTest, stays_right_under_random_registrations)
+{
+    segments s(table_);
+    std::mt19937_64 random(5);
+    static char memory[1 << 20];
+    std::map<std::uint64_t, std::uint64_t> model;
+    for (int i = 0; i < 20000; ++i) {
+        if (model.size() < 300 && random() % 2) {
+            std::uint64_t bytes = 1 + random() % (std::uint64_t(1) << (random() % 30));
+            auto at = s.add(memory, bytes, 0);
+            ASSERT_NE(at, 0u);
+            auto next = model.lower_bound(at);
+            ASSERT_TRUE(next == model.end() || at + bytes <= next->first);
+            ASSERT_TRUE(next == model.begin() || std::prev(next)->first + std::prev(next)->second <= at);
+            model[at] = bytes;
+        } else if (!model.empty()) {
+            auto victim = std::next(model.begin(), long(random() % model.size()));
+            ASSERT_TRUE(s.find(victim->first, victim->second));
+            s.remove(s.at_start(victim->first));
+            ASSERT_FALSE(s.find(victim->first, 1));
+            model.erase(victim);
+        }
+    }
+}
+
+} // namespace

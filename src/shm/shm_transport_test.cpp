@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/shm_transport.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+using namespace onesea;
+using namespace onesea::shm;
+
+namespace {
+
+struct heard {
+    int source;
+    frame head;
+    std::vector<std::byte> payload;
+};
+
+struct recorder final : sink {
+    std::vector<heard> all;
+    std::function<void(int, const frame &)> also;
+    void receive(int source, const frame &head, std::span<const std::byte> payload) override
+    {
+        all.push_back({source, head, {payload.begin(), payload.end()}});
+        if (also) also(source, head);
+    }
+};
+
+struct told : delivery {
+    int status = 99;
+    told()
+    {
+        settled = [](delivery *d, int s) { static_cast<told *>(d)->status = s; };
+    }
+};
+
+// Two ranks of one node in one process: the arena cannot tell.
+class ShmTransportTest : public ::testing::Test {
+  protected:
+    void SetUp() override
+    {
+        arena_plan plan;
+        plan.nodes.resize(1);
+        plan.slots = plan.rank_capacity = 2;
+        plan.heap_bytes = 1 << 20;
+        int fd = -1;
+        ASSERT_EQ(arena::create(plan, &arena_, &fd), 0);
+        ::close(fd);
+        for (unsigned s = 0; s < 2; ++s) {
+            arena_.slot_at(s).rank = int(s);
+            arena_.slot_at(s).doorbell = eventfd(0, EFD_NONBLOCK);
+            arena_.slot_at(s).pid = getpid();
+        }
+        a_.emplace(arena_, 0, false, at_a_);
+        b_.emplace(arena_, 1, false, at_b_);
+    }
+    void TearDown() override
+    {
+        for (unsigned s = 0; s < 2; ++s) ::close(arena_.slot_at(s).doorbell);
+    }
+    void run()
+    {
+        for (int i = 0; i < 100000 && (b_->poll(0) | a_->poll(0)); ++i) {
+        }
+    }
+    static outgoing message(const void *payload, std::size_t bytes, delivery *done)
+    {
+        outgoing m;
+        m.head.type = frame_type::put;
+        m.payload = payload;
+        m.bytes = bytes;
+        m.done = done;
+        return m;
+    }
+    arena arena_;
+    recorder at_a_, at_b_;
+    std::optional<shm_transport> a_, b_;
+};
+
+TEST_F(ShmTransportTest, settles_a_message_when_it_was_executed_and_not_before)
+{
+    told t;
+    a_->send(1, message("12345678", 8, &t));
+    a_->poll(0);
+    EXPECT_EQ(t.status, 99);
+    EXPECT_FALSE(a_->idle());
+    b_->poll(0);
+    ASSERT_EQ(at_b_.all.size(), 1u);
+    EXPECT_EQ(at_b_.all[0].source, 0);
+    EXPECT_EQ(std::memcmp(at_b_.all[0].payload.data(), "12345678", 8), 0);
+    a_->poll(0);
+    EXPECT_EQ(t.status, SEA_OK);
+    EXPECT_TRUE(a_->idle());
+}
+
+TEST_F(ShmTransportTest, cuts_long_payloads_and_keeps_order_when_the_ring_is_full)
+{
+    std::vector<std::byte> big(1 << 20);
+    for (std::size_t i = 0; i < big.size(); ++i) big[i] = std::byte(i * 7);
+    told t1, t2;
+    auto m = message(big.data(), big.size(), &t1);
+    m.borrow = true;
+    m.head.position = 1000;
+    a_->send(1, m);
+    char small[9] = "behind..";
+    a_->send(1, message(small, 8, &t2));
+    std::memset(small, 0, 8); // it was copied
+    run();
+    EXPECT_EQ(t1.status, SEA_OK);
+    EXPECT_EQ(t2.status, SEA_OK);
+    std::uint64_t position = 1000;
+    std::vector<std::byte> got;
+    for (std::size_t i = 0; i + 1 < at_b_.all.size(); ++i) {
+        EXPECT_EQ(at_b_.all[i].head.position, position);
+        EXPECT_EQ(bool(at_b_.all[i].head.flags & frame_flags::last), i + 2 == at_b_.all.size());
+        position += at_b_.all[i].payload.size();
+        got.insert(got.end(), at_b_.all[i].payload.begin(), at_b_.all[i].payload.end());
+    }
+    EXPECT_EQ(got, big);
+    EXPECT_EQ(std::memcmp(at_b_.all.back().payload.data(), "behind..", 8), 0);
+}
+
+TEST_F(ShmTransportTest, a_notice_arrives_before_its_cause_settles_even_if_the_way_back_is_full)
+{
+    std::vector<std::byte> filler(1 << 18);
+    auto fill = message(filler.data(), filler.size(), nullptr);
+    fill.borrow = true;
+    b_->send(0, fill); // more than the ring to a holds
+    told t;
+    bool noticed = false, noticed_first = false;
+    at_b_.also = [&](int source, const frame &) {
+        outgoing notice;
+        notice.head.type = frame_type::done;
+        notice.notice = true;
+        b_->send(source, notice);
+    };
+    at_a_.also = [&](int, const frame &f) { noticed |= f.type == frame_type::done; };
+    a_->send(1, message("x", 1, &t));
+    for (int i = 0; i < 1000 && t.status == 99; ++i) {
+        b_->poll(0);
+        a_->poll(0);
+        if (t.status != 99) noticed_first = noticed;
+    }
+    EXPECT_EQ(t.status, SEA_OK);
+    EXPECT_TRUE(noticed_first);
+}
+
+TEST_F(ShmTransportTest, rings_the_doorbell_of_who_sleeps_and_of_nobody_else)
+{
+    std::uint64_t count = 0;
+    a_->send(1, message("x", 1, nullptr));
+    EXPECT_LT(::read(arena_.slot_at(1).doorbell, &count, 8), 0);
+    EXPECT_FALSE(b_->arm()); // there is work
+    b_->disarm();
+    run();
+    EXPECT_TRUE(b_->arm());
+    a_->send(1, message("y", 1, nullptr));
+    EXPECT_EQ(::read(arena_.slot_at(1).doorbell, &count, 8), 8);
+    b_->disarm();
+}
+
+TEST_F(ShmTransportTest, settles_with_dead_what_a_dead_rank_did_not_execute)
+{
+    told t, u;
+    a_->send(1, message("x", 1, &t));
+    a_->peer_gone(1, false);
+    EXPECT_EQ(t.status, SEA_ERR_DEAD);
+    a_->send(1, message("x", 1, &u));
+    EXPECT_EQ(u.status, SEA_ERR_DEAD);
+    EXPECT_TRUE(at_b_.all.empty());
+}
+
+TEST_F(ShmTransportTest, reaches_heaps_directly_and_refuses_what_is_not_allocated)
+{
+    auto offset = b_->heap_of(1)->allocate(100);
+    std::uint64_t value = 7, old = 0;
+    EXPECT_EQ(a_->put(1, offset + 8, &value, 8), SEA_OK);
+    EXPECT_EQ(a_->atomic(1, offset + 8, SEA_ATOMIC_ADD, 8, 5, 0, &old), SEA_OK);
+    EXPECT_EQ(old, 7u);
+    EXPECT_EQ(a_->get(1, offset + 8, &value, 8), SEA_OK);
+    EXPECT_EQ(value, 12u);
+    EXPECT_EQ(a_->put(1, offset + 121, &value, 8), SEA_ERR_ADDRESS);
+    EXPECT_EQ(a_->put(1, 0, &value, 8), SEA_ERR_ADDRESS);
+    EXPECT_EQ(a_->atomic(1, offset + 128, SEA_ATOMIC_ADD, 8, 5, 0, &old), SEA_ERR_ADDRESS);
+}
+
+TEST_F(ShmTransportTest, reaches_registered_memory_and_respects_read_only)
+{
+    char memory[32] = "registered";
+    auto open = b_->own_segments().add(memory, sizeof memory, 0);
+    auto closed = b_->own_segments().add(memory, sizeof memory, SEA_READ_ONLY);
+    char got[11] = {};
+    EXPECT_EQ(a_->get(1, closed, got, 10), SEA_OK);
+    EXPECT_STREQ(got, "registered");
+    EXPECT_EQ(a_->put(1, open, "R", 1), SEA_OK);
+    EXPECT_EQ(memory[0], 'R');
+    EXPECT_EQ(a_->put(1, closed, "r", 1), SEA_ERR_ACCESS);
+    EXPECT_EQ(a_->put(1, open + 32, "r", 1), SEA_ERR_ADDRESS);
+}
+
+} // namespace
