@@ -9,9 +9,16 @@
 namespace onesea::core {
 namespace {
 
+// Orders what went natively before it. An update and not a fence: the thread sanitizer knows no fences.
+void full_barrier()
+{
+    static std::atomic<int> word{0};
+    word.fetch_add(1, std::memory_order_seq_cst);
+}
+
 int fence_one(locked &lock, int rank, nanoseconds deadline)
 {
-    std::atomic_thread_fence(std::memory_order_seq_cst); // for what went natively
+    full_barrier();
     auto &e = engine();
     auto found = e.peers.find(rank);
     if (found == e.peers.end()) return SEA_OK;
@@ -61,7 +68,7 @@ int sea_fence(int rank)
 int sea_fence_all(void)
 {
     if (int s = check_started("sea_fence_all")) return s;
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_barrier();
     locked lock = enter();
     return fence_everything(lock, thread_deadline());
 }

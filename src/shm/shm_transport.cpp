@@ -244,7 +244,6 @@ bool shm_transport::arm()
 {
     slot &mine = arena_.slot_at(own_);
     mine.sleeping.store(1, std::memory_order_seq_cst);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     for (unsigned w = 0; w < (arena_.header().slots + 63) / 64; ++w)
         if (mine.pending[w].load(std::memory_order_seq_cst)) return false;
     for (unsigned s : sending_) {
