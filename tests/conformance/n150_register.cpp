@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the program's own that it lets others reach.
+#include "places.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace proof;
+
+STEP(150, memory_of_every_kind_is_reached_by_everybody)
+{
+    unsigned char frame[5000 + 2 * guard_bytes];
+    for (kind k : all_kinds) {
+        place p(k, 5000, frame);
+        std::vector<sea_addr> all = t.exchange(p.address());
+        std::vector<unsigned char> data(5000);
+        int right = (t.rank + 1) % t.size, left = (t.rank + t.size - 1) % t.size;
+        fill(data.data(), 5000, std::uint64_t(t.rank));
+        CHECK_OK(sea_put(all[std::size_t(right)], data.data(), 5000, nullptr));
+        CHECK_OK(sea_fence(right));
+        t.sync();
+        if (!CHECK_DATA(p.memory(), 5000, std::uint64_t(left))) failed(__FILE__, __LINE__, "kind", "", kind_name(k));
+        for (int peer : t.peers()) {
+            CHECK_OK(sea_get(data.data(), all[std::size_t(peer)], 5000, nullptr));
+            CHECK_DATA(data.data(), 5000, std::uint64_t((peer + t.size - 1) % t.size));
+        }
+        t.sync();
+    }
+}
+
+STEP(151, read_only_memory_is_read_only)
+{
+    place p(kind::malloced, 4096, nullptr, SEA_READ_ONLY);
+    fill(p.memory(), 4096, 3);
+    std::vector<sea_addr> all = t.exchange(p.address());
+    for (int peer : t.peers()) {
+        sea_addr a = all[std::size_t(peer)];
+        unsigned char data[256];
+        std::uint64_t old = 0;
+        CHECK_OK(sea_get(data, a, 256, nullptr));
+        CHECK_DATA(data, 256, 3);
+        for (std::size_t bytes : {1, 8, 256}) {
+            CHECK_STATUS(SEA_ERR_ACCESS, outcome([&](sea_opts *o) { return sea_put(a, data, bytes, o); }));
+            CHECK_STATUS(SEA_ERR_ACCESS, blocking_outcome(peer, [&] { return sea_put(a, data, bytes, nullptr); }));
+        }
+        CHECK_STATUS(SEA_ERR_ACCESS, sea_fetch_add8(a, 1, &old, nullptr));
+        CHECK_STATUS(SEA_ERR_ACCESS, sea_cas4(a, 1, 2, nullptr, nullptr) == SEA_OK ? sea_fence(peer) : SEA_ERR_ACCESS);
+        CHECK_STATUS(SEA_ERR_ACCESS,
+                     outcome([&](sea_opts *o) { return sea_copy(a, all[std::size_t(t.rank)], 64, o); }));
+    }
+    t.sync();
+    CHECK_DATA(p.memory(), 4096, 3);
+}
+
+STEP(152, pages_without_write_permission_do_no_harm)
+{
+    void *pages = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(pages != MAP_FAILED);
+    sea_addr a = SEA_NULL;
+    REQUIRE_OK(sea_register(pages, 8192, SEA_READ_ONLY, &a));
+    std::vector<sea_addr> all = t.exchange(a);
+    for (int peer : t.peers()) {
+        std::uint64_t words[4] = {1, 2, 3, 4};
+        CHECK_OK(sea_get(words, all[std::size_t(peer)] + 4096, 32, nullptr));
+        CHECK_EQ(0, words[0] | words[1] | words[2] | words[3]);
+    }
+    t.sync();
+    CHECK_OK(sea_unregister(a));
+    munmap(pages, 8192);
+}
+
+LIGHT_STEP(153, registration_refuses_what_is_not_there)
+{
+    sea_addr a = 5;
+    char word[8];
+    void *hole = mmap(nullptr, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(hole != MAP_FAILED);
+    munmap(static_cast<char *>(hole) + 4096, 4096);
+    CHECK_STATUS(SEA_ERR_ACCESS, sea_register(static_cast<char *>(hole) + 4096, 64, 0, &a));
+    CHECK_STATUS(SEA_ERR_ACCESS, sea_register(hole, 3 * 4096, 0, &a));
+    CHECK_STATUS(SEA_ERR_ACCESS, sea_register(hole, 4097, SEA_READ_ONLY, &a));
+    CHECK_STATUS(SEA_ERR_ACCESS, sea_register(reinterpret_cast<void *>(64), 64, 0, &a));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_register(nullptr, 8, 0, &a));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_register(word, 0, 0, &a));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_register(word, 8, 2, &a));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_register(word, 8, ~1u, &a));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_register(word, 8, 0, nullptr));
+    CHECK(sea_register(word, SIZE_MAX, 0, &a) != SEA_OK);
+    CHECK(sea_register(word, std::size_t(1) << 41, 0, &a) != SEA_OK);
+    CHECK_EQ(5, a);
+    munmap(hole, 4096);
+    munmap(static_cast<char *>(hole) + 8192, 4096);
+}
+
+STEP(154, overlapping_registrations_live_apart)
+{
+    std::vector<std::uint64_t> words(64, 11);
+    sea_addr whole = SEA_NULL, half = SEA_NULL, found = SEA_NULL;
+    REQUIRE_OK(sea_register(words.data(), 512, 0, &whole));
+    REQUIRE_OK(sea_register(words.data() + 32, 256, 0, &half));
+    CHECK(whole != half && half != whole + 256);
+    CHECK_OK(sea_global(words.data() + 40, &found));
+    CHECK_EQ(half + 64, found);
+    CHECK_OK(sea_global(words.data() + 3, &found));
+    CHECK_EQ(whole + 24, found);
+    CHECK(sea_local(whole + 256) == words.data() + 32);
+    CHECK(sea_local(half) == words.data() + 32);
+    std::vector<sea_addr> wholes = t.exchange(whole), halves = t.exchange(half);
+    int right = (t.rank + 1) % t.size;
+    std::uint64_t value = 99, back = 0;
+    CHECK_OK(sea_put(halves[std::size_t(right)], &value, 8, nullptr));
+    CHECK_OK(sea_fence(right));
+    CHECK_OK(sea_get(&back, wholes[std::size_t(right)] + 256, 8, nullptr));
+    CHECK_EQ(99, back);
+    t.sync();
+    CHECK_OK(sea_unregister(half));
+    t.sync();
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_get(&back, halves[std::size_t(right)], 8, nullptr));
+    CHECK_OK(sea_get(&back, wholes[std::size_t(right)] + 256, 8, nullptr));
+    CHECK_EQ(99, back);
+    CHECK_OK(sea_global(words.data() + 40, &found));
+    CHECK_EQ(whole + 320, found);
+    t.sync();
+    CHECK_OK(sea_unregister(whole));
+}
+
+LIGHT_STEP(155, global_and_local_are_inverse)
+{
+    place heap(kind::heap, 1000), own(kind::malloced, 1000);
+    sea_addr a = 5;
+    for (place *p : {&heap, &own}) {
+        for (std::size_t i : {0, 1, 63, 64, 999}) {
+            CHECK_OK(sea_global(p->memory() + i, &a));
+            CHECK_EQ(p->address() + i, a);
+            CHECK(sea_local(p->address() + i) == p->memory() + i);
+        }
+    }
+    a = 5;
+    int elsewhere = 0;
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_global(&elsewhere, &a));
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_global(own.memory() + 1000, &a));
+    CHECK(sea_global(nullptr, &a) != SEA_OK);
+    CHECK_STATUS(SEA_ERR_INVALID, sea_global(own.memory(), nullptr));
+    CHECK_EQ(5, a);
+    CHECK(sea_local(SEA_NULL) == nullptr);
+    CHECK(sea_local(own.address() + 1000) == nullptr);
+    CHECK(sea_local(~sea_addr(0)) == nullptr);
+    std::vector<sea_addr> owns = t.exchange(own.address());
+    for (int peer : t.peers())
+        if (peer != t.rank) CHECK(sea_local(owns[std::size_t(peer)]) == nullptr);
+    t.sync();
+}
+
+LIGHT_STEP(156, a_registration_ends_once)
+{
+    std::uint64_t words[16] = {}, back;
+    sea_addr a = SEA_NULL;
+    REQUIRE_OK(sea_register(words, sizeof words, 0, &a));
+    std::vector<sea_addr> all = t.exchange(a);
+    int right = (t.rank + 1) % t.size;
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_unregister(a + 8));
+    if (t.size > 1) CHECK_STATUS(SEA_ERR_ADDRESS, sea_unregister(all[std::size_t(right)]));
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_unregister(SEA_NULL));
+    t.sync();
+    CHECK_OK(sea_unregister(a));
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_unregister(a));
+    t.sync();
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_get(&back, all[std::size_t(right)], 8, nullptr));
+    CHECK_STATUS(SEA_ERR_ADDRESS,
+                 blocking_outcome(right, [&] { return sea_put(all[std::size_t(right)], words, 64, nullptr); }));
+    t.sync();
+    CHECK_EQ(0, peek8(words));
+}
+
+STEP(157, thousands_of_registrations_are_found)
+{
+    std::size_t n = t.size > 16 ? 100 : 2000;
+    std::vector<std::uint64_t> words(n);
+    std::vector<sea_addr> addresses(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        words[i] = i;
+        if (sea_register(&words[i], 8, 0, &addresses[i]) != SEA_OK) {
+            failed(__FILE__, __LINE__, "sea_register", "2000 registrations", std::to_string(i) + sea_last_error());
+            n = i;
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        std::uint64_t back = 0;
+        CHECK_OK(sea_get(&back, addresses[i], 8, nullptr));
+        CHECK_EQ(i, back);
+        sea_addr found = SEA_NULL;
+        CHECK_OK(sea_global(&words[i], &found));
+        CHECK_EQ(addresses[i], found);
+    }
+    for (std::size_t i = 0; i < n; ++i) CHECK_OK(sea_unregister(addresses[i]));
+    for (int i = 0; i < t.times(5000); ++i) { // used again and again
+        sea_addr a = SEA_NULL;
+        if (!CHECK_OK(sea_register(words.data(), 64, 0, &a))) break;
+        CHECK_OK(sea_unregister(a));
+    }
+}
