@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace bench {
+namespace {
+
+// Five significant digits: what is printed does not pretend more than was measured.
+double rounded(double value)
+{
+    if (value == 0 || !std::isfinite(value)) return 0;
+    const double scale = std::pow(10.0, 4 - std::floor(std::log10(std::fabs(value))));
+    return std::round(value * scale) / scale;
+}
+
+} // namespace
+
+double median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+const std::vector<run_result> *series_table::find(const series_key &key) const
+{
+    auto found = runs_.find(key);
+    return found == runs_.end() ? nullptr : &found->second;
+}
+
+std::size_t series_table::add_lines(const std::string &source, std::string_view output)
+{
+    std::istringstream lines{std::string(output)};
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string tag, name, metric;
+        std::size_t bytes = 0, samples = 0;
+        run_result r{};
+        if (!(words >> tag >> name >> metric >> bytes >> r.median >> r.p99 >> samples) || tag != "result") continue;
+        if (!(r.median > 0) || samples == 0) continue;
+        add({source, name, metric, bytes}, r);
+        count++;
+    }
+    return count;
+}
+
+void summarise(figure &f, const std::vector<run_result> &runs)
+{
+    std::vector<double> medians, tails;
+    for (const auto &r : runs) {
+        medians.push_back(r.median);
+        tails.push_back(r.p99);
+    }
+    f.median = median(medians);
+    f.min = *std::min_element(medians.begin(), medians.end());
+    f.max = *std::max_element(medians.begin(), medians.end());
+    f.p99 = median(tails);
+    f.runs = runs.size();
+}
+
+void compare(figure &f, const rival &with, const std::vector<run_result> *runs)
+{
+    if (!runs || runs->empty()) return;
+    std::vector<double> medians;
+    for (const auto &r : *runs) medians.push_back(r.median);
+    f.against.push_back(with);
+    f.against.back().median = median(medians);
+    f.against.back().ratio = f.median / f.against.back().median;
+}
+
+bool more_is_better(std::string_view metric) { return metric == "rate_mops" || metric == "bandwidth_gbs"; }
+
+const rival *floor_of(const figure &f)
+{
+    auto found = std::find_if(f.against.begin(), f.against.end(), [](const rival &r) { return r.kind == "floor"; });
+    return found == f.against.end() ? nullptr : &*found;
+}
+
+const rival *best_peer_of(const figure &f)
+{
+    const rival *best = nullptr;
+    for (const auto &r : f.against) {
+        if (r.kind != "peer") continue;
+        if (!best || (more_is_better(f.metric) ? r.median > best->median : r.median < best->median)) best = &r;
+    }
+    return best;
+}
+
+std::string json_line(const figure &f)
+{
+    using json = nlohmann::ordered_json;
+    json against = json::array();
+    for (const auto &r : f.against) {
+        json entry = {{"name", r.name}, {"kind", r.kind}};
+        if (!r.version.empty()) entry["version"] = r.version;
+        entry["median"] = rounded(r.median);
+        entry["ratio"] = rounded(r.ratio);
+        against.push_back(entry);
+    }
+    const json line = {{"bench", f.bench},      {"case", f.name},        {"path", f.path},
+                       {"target", f.target},    {"secure", f.secure},    {"bytes", f.bytes},
+                       {"ranks", f.ranks},      {"metric", f.metric},    {"median", rounded(f.median)},
+                       {"min", rounded(f.min)}, {"max", rounded(f.max)}, {"p99", rounded(f.p99)},
+                       {"runs", f.runs},        {"against", against}};
+    return line.dump();
+}
+
+} // namespace bench

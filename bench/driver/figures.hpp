@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a benchmark finds out: the runs of one measurement, their summary, and what it is compared with.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace bench {
+
+// Middle value; the mean of the middle two if there are two. `values` must not be empty.
+double median(std::vector<double> values);
+
+struct run_result { // one run of one measurement
+    double median, p99;
+};
+
+// Who measured what: source ("onesea", "floor", "mpich" ...), its name for it, its metric, bytes.
+using series_key = std::tuple<std::string, std::string, std::string, std::size_t>;
+
+// All runs of all measurements.
+class series_table {
+  public:
+    void add(const series_key &key, run_result result) { runs_[key].push_back(result); }
+    const std::vector<run_result> *find(const series_key &key) const;
+
+    // Takes the "result NAME METRIC BYTES MEDIAN P99 SAMPLES" lines of measure.h out of a program's output; gives how
+    // many there were. `source` gets a suffix that keeps apart what is to be kept apart.
+    std::size_t add_lines(const std::string &source, std::string_view output);
+
+  private:
+    std::map<series_key, std::vector<run_result>> runs_;
+};
+
+struct rival { // a floor or a peer beside a figure
+    std::string name, kind, version;
+    double median = 0, ratio = 0; // ratio: the figure's median / this median
+};
+
+struct figure {
+    std::string bench, name, path, target, secure;
+    std::size_t bytes = 0;
+    int ranks = 0;
+    std::string metric;
+    double median = 0, min = 0, max = 0, p99 = 0;
+    std::size_t runs = 0;
+    std::vector<rival> against;
+};
+
+// Fills median, min, max, p99 and runs. The figure is the median of the runs' medians; p99 the median of the runs' p99.
+void summarise(figure &f, const std::vector<run_result> &runs);
+
+// Adds a rival with its median and ratio; nothing if it has no runs.
+void compare(figure &f, const rival &with, const std::vector<run_result> *runs);
+
+bool more_is_better(std::string_view metric);
+
+// The first floor, and the best peer; null if there is none.
+const rival *floor_of(const figure &f);
+const rival *best_peer_of(const figure &f);
+
+// One line of JSON, without the newline.
+std::string json_line(const figure &f);
+
+} // namespace bench

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/options.hpp"
+#include "driver/process.hpp"
+#include "driver/table.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace bench {
+namespace {
+
+constexpr double quick_seconds = 16; // of the 20 that --quick may take: the last program may need a moment to end
+constexpr double no_limit = 1e6;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+bool wanted(const std::vector<std::string> &list, const std::string &name)
+{
+    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void write_file(const std::filesystem::path &file, const std::string &text)
+{
+    std::ofstream stream(file);
+    stream << text;
+    stream.close();
+    if (!stream) throw std::runtime_error("cannot write " + file.string());
+    progress("wrote " + file.string());
+}
+
+} // namespace
+
+bool options::wants_case(const std::string &name) const { return wanted(cases, name); }
+bool options::wants_path(const std::string &name) const { return wanted(paths, name); }
+
+void add_options(CLI::App &app, options &o, const std::vector<std::string> &cases)
+{
+    app.add_flag("--quick", o.quick, "few short runs; ends within 20 seconds");
+    app.add_flag("--json", o.json, "one JSON object a line on stdout, nothing else");
+    app.add_option("--runs", o.runs, "how often everything is measured, in turns")->check(CLI::Range(1, 1000));
+    app.add_option("--out", o.out, "folder for the pictures (SVG) and the JSON; made if it is not there");
+    app.add_option("--case", o.cases, "only these cases")->delimiter(',')->check(CLI::IsMember(cases));
+    app.add_option("--path", o.paths, "only shm or only net")
+        ->delimiter(',')
+        ->check(CLI::IsMember(std::vector<std::string>{"shm", "net"}));
+    app.add_option("--secure", o.secure, "how the packets between nodes are secured")
+        ->check(CLI::IsMember(std::vector<std::string>{"auth", "encrypt", "off"}))
+        ->capture_default_str();
+    app.add_flag("--no-peers", o.no_peers, "measure no other software");
+}
+
+budget::budget(bool quick) : end_(now() + (quick ? quick_seconds : no_limit)) {}
+
+double budget::left() const { return end_ - now(); }
+
+void progress(const std::string &line) { fmt::print(stderr, "{}\n", line); }
+
+void publish(const std::vector<figure> &figures, const options &o, const std::string &name,
+             const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures)
+{
+    std::string lines;
+    for (const auto &f : figures) lines += json_line(f) + '\n';
+    fmt::print("{}", o.json ? lines : table(figures));
+    std::fflush(stdout);
+    if (o.out.empty()) return;
+    std::filesystem::create_directories(o.out);
+    write_file(std::filesystem::path(o.out) / (name + ".json"), lines);
+    for (const auto &[file, text] : pictures()) write_file(std::filesystem::path(o.out) / file, text);
+}
+
+int guarded(const std::string &name, const std::function<int()> &body)
+{
+    try {
+        return body();
+    } catch (const interrupted &e) {
+        return 128 + e.signal;
+    } catch (const std::exception &e) {
+        fmt::print(stderr, "onesea bench {}: {}\n", name, e.what());
+        return 1;
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that all benchmarks share, and what is done with the figures at the end.
+#pragma once
+
+#include "driver/figures.hpp"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct options {
+    bool quick = false, json = false, no_peers = false;
+    int runs = 0; // 0: the benchmark's own number
+    std::string out, secure = "auth";
+    std::vector<std::string> cases, paths;
+
+    bool wants_case(const std::string &name) const;
+    bool wants_path(const std::string &name) const;
+};
+
+void add_options(CLI::App &app, options &o, const std::vector<std::string> &cases);
+
+// Time that is left of a --quick run; without --quick there is always enough.
+class budget {
+  public:
+    explicit budget(bool quick);
+    double left() const; // seconds
+    bool spent() const { return left() <= 0; }
+
+  private:
+    double end_;
+};
+
+// Progress for the person who waits: one line on stderr.
+void progress(const std::string &line);
+
+// Prints the figures as asked and writes the files of --out: NAME.json (one object a line) and what `pictures` draws.
+void publish(const std::vector<figure> &figures, const options &o, const std::string &name,
+             const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures);
+
+// Runs a benchmark's main: exceptions become a message and an exit code.
+int guarded(const std::string &name, const std::function<int()> &body);
+
+} // namespace bench

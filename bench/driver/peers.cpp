@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Design. On one machine an MPI takes shared memory by itself; for the network path it is told to use TCP and nothing
+// else, also for windows: MPICH by MPIR_CVAR_NOLOCAL (ranks are treated as if on different nodes) and UCX_TLS without
+// shared memory, Open MPI by its tcp transport and the window component that uses it (pt2pt; the default would map the
+// window into both processes). Measured as loopback bytes, both settings do send everything over the loopback.
+#include "driver/peers.hpp"
+#include "driver/options.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <regex>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace bench {
+namespace {
+
+constexpr double version_seconds = 5;
+
+std::string first_match(const std::string &text, const char *pattern)
+{
+    std::smatch match;
+    return std::regex_search(text, match, std::regex(pattern)) ? match[1].str() : "";
+}
+
+command launch_mpich(const std::string &launcher, int ranks, bool net)
+{
+    command c{{launcher, "-launcher", "fork", "-n", std::to_string(ranks)}, {}};
+    if (net) c.environment = {{"MPIR_CVAR_NOLOCAL", "1"}, {"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}};
+    return c;
+}
+
+command launch_openmpi(const std::string &launcher, int ranks, bool net)
+{
+    command c{{launcher, "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)}, {}};
+    if (geteuid() == 0) c.argv.insert(c.argv.begin() + 1, "--allow-run-as-root");
+    const std::vector<std::string> shm = {"--mca", "pml", "ob1", "--mca", "btl", "vader,self", "--mca", "osc", "sm"};
+    const std::vector<std::string> tcp = {"--mca", "pml",      "ob1",   "--mca",
+                                          "btl",   "tcp,self", "--mca", "btl_tcp_if_include",
+                                          "lo",    "--mca",    "osc",   "pt2pt"};
+    const auto &more = net ? tcp : shm;
+    c.argv.insert(c.argv.end(), more.begin(), more.end());
+    return c;
+}
+
+void find_one(std::vector<peer> &found, const std::string &name, const std::string &launcher, const char *pattern)
+{
+    const auto program = in_path(launcher);
+    const auto rma = find_own_program("onesea-bench-peer-" + name + "-rma");
+    const auto empty = find_own_program("onesea-bench-peer-" + name + "-empty");
+    if (!program || !rma || !empty) {
+        progress(
+            name + " is left out: " +
+            (program ? "its programs were not built (no mpicc." + name + " then)" : launcher + " is not installed"));
+        return;
+    }
+    const auto version = run({{*program, "--version"}, {}}, version_seconds);
+    if (!version.good()) {
+        progress(name + " is left out: " + launcher + " --version fails: " + version.err);
+        return;
+    }
+    found.push_back({name, first_match(version.out, pattern), *program, *rma, *empty});
+}
+
+int free_port()
+{
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    const int s = socket(AF_INET, SOCK_STREAM, 0);
+    const bool good = bind(s, reinterpret_cast<sockaddr *>(&at), sizeof at) == 0 &&
+                      getsockname(s, reinterpret_cast<sockaddr *>(&at), &length) == 0;
+    close(s);
+    return good ? ntohs(at.sin_port) : 0;
+}
+
+} // namespace
+
+command peer::launch(int ranks, const std::string &path, const std::vector<std::string> &program) const
+{
+    const bool net = path == "net";
+    command c = name == "mpich" ? launch_mpich(launcher, ranks, net) : launch_openmpi(launcher, ranks, net);
+    c.argv.insert(c.argv.end(), program.begin(), program.end());
+    return c;
+}
+
+std::vector<peer> find_peers()
+{
+    std::vector<peer> found;
+    find_one(found, "mpich", "mpiexec.mpich", "Version:\\s+([0-9.]+)");
+    find_one(found, "openmpi", "mpirun.openmpi", "([0-9]+\\.[0-9.]+)");
+    return found;
+}
+
+std::vector<ucx> ucx::find()
+{
+    const auto program = in_path("ucx_perftest"), info = in_path("ucx_info");
+    if (!program) {
+        progress("ucx is left out: ucx_perftest is not installed");
+        return {};
+    }
+    ucx found;
+    found.program_ = *program;
+    if (info) found.version_ = first_match(run({{*info, "-v"}, {}}, version_seconds).out, "([0-9]+\\.[0-9.]+)");
+    return {found};
+}
+
+double ucx::latency(const std::string &test, double seconds, const core_pair &cores) const
+{
+    const auto port = std::to_string(free_port());
+    const std::map<std::string, std::string> tcp = {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}};
+    const auto pinned = [&](int core) {
+        return std::vector<std::string>{program_, "-c", std::to_string(core), "-p", port};
+    };
+    const background server({pinned(cores.target), tcp});
+    command client{pinned(cores.origin), tcp};
+    for (const char *word : {"127.0.0.1", "-t", test.c_str(), "-n", "4000", "-w", "400", "-f", "-v"})
+        client.argv.emplace_back(word);
+    std::string trouble;
+    for (int attempt = 0; attempt < 20; attempt++) { // until the server listens
+        const auto result = run(client, seconds);
+        const auto figure = first_match(result.out, "\\n[0-9]+,([0-9.]+),");
+        if (result.good() && !figure.empty()) return std::stod(figure);
+        trouble = result.err;
+        if (result.timed_out) break;
+        usleep(50000);
+    }
+    progress("ucx: " + test + " gives nothing: " + trouble.substr(0, trouble.find('\n')));
+    return -1;
+}
+
+} // namespace bench

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other software that is installed: found at run time, started with settings that force the path that we compare with.
+#pragma once
+
+#include "driver/places.hpp"
+#include "driver/process.hpp"
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct peer {
+    std::string name, version;
+    std::string launcher;   // full name of its mpiexec
+    std::string rma, empty; // our programs built with its compiler
+
+    // Its launcher with `ranks` ranks of a program; path "net": TCP over the loopback even inside this machine.
+    command launch(int ranks, const std::string &path, const std::vector<std::string> &program) const;
+};
+
+// The MPIs that can be measured. Says on stderr which are not there and why.
+std::vector<peer> find_peers();
+
+// UCX over TCP: runs one test of ucx_perftest (such as "ucp_fadd") and gives its median latency in microseconds, or a
+// negative number; what went wrong is told on stderr.
+class ucx {
+  public:
+    static std::vector<ucx> find(); // none or one
+    const std::string &version() const { return version_; }
+    double latency(const std::string &test, double seconds, const core_pair &cores) const;
+
+  private:
+    std::string program_, version_;
+};
+
+} // namespace bench

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "measure/measure.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+size_t window_for(size_t bytes)
+{
+    size_t n = (size_t)16000000 / (bytes ? bytes : 1);
+    return n < 2 ? 2 : n > 512 ? 512 : n;
+}
+
+void pin_all_threads(int core)
+{
+    if (core < 0) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)core, &set);
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks) return;
+    for (struct dirent *e; (e = readdir(tasks));) {
+        int tid = atoi(e->d_name);
+        if (tid > 0) sched_setaffinity(tid, sizeof set, &set);
+    }
+    closedir(tasks);
+}
+
+/* ---- samples ---------------------------------------------------------------------------------------------------- */
+
+void samples_open(struct samples *s)
+{
+    s->values = malloc(MEASURE_SAMPLES_MAX * sizeof *s->values);
+    s->count = 0;
+    if (!s->values) {
+        fputs("bench: no memory for samples\n", stderr);
+        exit(1);
+    }
+    for (size_t i = 0; i < MEASURE_SAMPLES_MAX; i++) s->values[i] = 0; /* no page faults while measuring */
+}
+
+void samples_close(struct samples *s)
+{
+    free(s->values);
+    s->values = NULL;
+}
+
+void samples_add(struct samples *s, double value)
+{
+    if (s->count < MEASURE_SAMPLES_MAX) s->values[s->count++] = value;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void samples_print(struct samples *s, const char *name, enum metric metric, size_t bytes)
+{
+    static const char *const names[] = {"latency_us", "rate_mops", "bandwidth_gbs"};
+    if (s->count == 0) {
+        fprintf(stderr, "bench: %s gave no sample\n", name);
+        return;
+    }
+    qsort(s->values, s->count, sizeof *s->values, by_value);
+    size_t tail = s->count / 100;
+    double p99 = s->values[metric == METRIC_LATENCY ? s->count - 1 - tail : tail];
+    printf("result %s %s %zu %.6g %.6g %zu\n", name, names[metric], bytes, s->values[s->count / 2], p99, s->count);
+    fflush(stdout);
+}
+
+/* ---- the loop --------------------------------------------------------------------------------------------------- */
+
+static double sample_of(const struct measurement *m, uint64_t ns)
+{
+    double seconds = (double)(ns ? ns : 1) * 1e-9, n = (double)m->per_call;
+    if (m->metric == METRIC_LATENCY) return seconds * 1e6 / n;
+    if (m->metric == METRIC_RATE) return n / seconds * 1e-6;
+    return n * (double)m->bytes / seconds * 1e-9;
+}
+
+static void be_silent(double microseconds)
+{
+    uint64_t end = now_ns() + (uint64_t)(microseconds * 1e3);
+    while (now_ns() < end) {
+    }
+}
+
+static void run_for(const struct measurement *m, double milliseconds, size_t at_least, struct samples *s)
+{
+    uint64_t end = now_ns() + (uint64_t)(milliseconds * 1e6);
+    size_t done = 0;
+    for (uint64_t begin = now_ns(); begin < end || done < at_least; done++) {
+        if (m->pause_us > 0) be_silent(m->pause_us);
+        begin = now_ns();
+        m->fn(m->context);
+        uint64_t after = now_ns();
+        if (s) samples_add(s, sample_of(m, after - begin));
+        begin = after;
+    }
+}
+
+void measure(const struct measurement *m)
+{
+    struct samples s;
+    samples_open(&s);
+    run_for(m, m->milliseconds / 4, 2, NULL);
+    run_for(m, m->milliseconds, MEASURE_SAMPLES_MIN, &s);
+    samples_print(&s, m->name, m->metric, m->bytes);
+    samples_close(&s);
+}

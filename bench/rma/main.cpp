@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// `onesea bench rma`. Design: everything is measured in turns. A turn (run) goes through the groups of the plan; for
+// each it starts a job of ours with the group's cases, then the floors beside them, then each peer, one after the
+// other and never two at once, each for some hundred milliseconds, on the same two processors. So a change of the
+// machine's mood hits a figure and what it is divided by alike, and the medians over the runs leave it out.
+#include "driver/options.hpp"
+#include "driver/peers.hpp"
+#include "driver/picture.hpp"
+#include "rma/plan.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace bench {
+namespace {
+
+constexpr double step_seconds = 60; // the most that one program of a turn may take
+constexpr const char *help_text =
+    "Measures one-sided operations between two ranks on two processors, beside floors and installed MPIs.\n\n"
+    "What is counted. Each run measures every case for some milliseconds (60; --quick: 10) after a warm-up of a\n"
+    "quarter of that, which is not counted. A sample is the time of one operation; where one takes less than the\n"
+    "clock's own time, of a batch (shm: 1024, net put: 16) divided by its size. The figure is the median over the\n"
+    "runs of each run's median; min and max are over the runs; p99 is the median of the runs' 99th percentiles, for\n"
+    "rates and bandwidths that of the slow side.\n"
+    "  put          until the source may be reused        put_fence  until the data is at the target\n"
+    "  get, fetch_add, cas  until the value is here       copy       target's memory to target's memory, remote\n"
+    "  am           until the target's handler is known to have returned, header of 8 bytes\n"
+    "  rate_mops    8-byte puts without waiting, 512 and a fence; bandwidth_gbs: 16 MB (2 to 512 transfers), a fence\n"
+    "  waiting      the target blocks in sea_counter_wait(); computing: a loop of arithmetic without a call; asleep:\n"
+    "               in nanosleep(), and the origin keeps silent for 300 us before each operation (not counted)\n"
+    "Ratios are this median divided by the other's: below 1 is better for latencies, above 1 for the rest.\n";
+
+struct session {
+    options opts;
+    std::vector<rma_group> groups;
+    std::string onesea, worker, floors;
+    std::vector<peer> peers;
+    std::vector<ucx> ucxs;
+    core_pair cores{-1, -1};
+    series_table series;
+    std::string milliseconds() const { return opts.quick ? "10" : "60"; }
+};
+
+std::string last_line(const std::string &text)
+{
+    const auto end = text.find_last_not_of('\n');
+    if (end == std::string::npos) return "no message";
+    const auto begin = text.find_last_of('\n', end);
+    return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+}
+
+// Runs one program of a turn and keeps its results; false, with a line on stderr, if it did not end well.
+bool measure_with(session &s, const std::string &who, const rma_group &group, const command &what, const budget &time)
+{
+    const double limit = std::min(step_seconds, time.left());
+    const auto result = run(what, limit);
+    s.series.add_lines(who + "@" + group.id, result.out);
+    if (result.good()) return true;
+    progress(fmt::format("  {} {}: {} {}", who, group.id,
+                         result.timed_out ? fmt::format("ended after {:.0f} s", limit)
+                                          : fmt::format("exit code {}", result.exit_code),
+                         last_line(result.err)));
+    return false;
+}
+
+command our_job(const session &s, const rma_group &group)
+{
+    command c{{s.onesea, "run", "-n", "2", "--nodes", group.path == "net" ? "2" : "1", "--secure", s.opts.secure,
+               "--timeout", "60", s.worker, "--ms", s.milliseconds(), "--cores", s.cores.text(), "--path", group.path,
+               "--target", group.target},
+              {}};
+    for (const auto &one : group.cases) c.argv.push_back(one.argument());
+    return c;
+}
+
+command floor_job(const session &s, const rma_group &group)
+{
+    command c{{s.floors, "--ms", s.milliseconds(), "--cores", s.cores.text()}, {}};
+    std::set<std::string> named;
+    for (const auto &one : group.cases)
+        for (const auto &floor : one.floors)
+            if (named.insert(floor.argument()).second) c.argv.push_back(floor.argument());
+    return c;
+}
+
+void measure_ucx(session &s, const rma_group &group, const budget &time)
+{
+    for (const auto &u : s.ucxs)
+        for (const auto &one : group.cases) {
+            if (one.ucx.empty() || time.spent()) continue;
+            const double value = u.latency(one.ucx, std::min(10.0, time.left()), s.cores) * one.ucx_factor;
+            if (value > 0) s.series.add({"ucx@" + group.id, one.measured, one.metric, one.bytes}, {value, value});
+        }
+}
+
+void measure_peers(session &s, const rma_group &group, const budget &time)
+{
+    if (group.target != "waiting") return;
+    std::vector<std::string> names;
+    for (const auto &one : group.cases)
+        if (one.mpi) names.push_back(one.argument());
+    for (const auto &p : s.peers) {
+        if (names.empty() || time.spent()) continue;
+        std::vector<std::string> program = {p.rma, "--ms", s.milliseconds(), "--cores", s.cores.text()};
+        program.insert(program.end(), names.begin(), names.end());
+        measure_with(s, p.name, group, p.launch(2, group.path, program), time);
+    }
+    measure_ucx(s, group, time);
+}
+
+// One turn. False if a part of ours failed.
+bool measure_all(session &s, int turn, int turns, const budget &time)
+{
+    bool good = true;
+    for (const auto &group : s.groups) {
+        if (time.spent()) {
+            progress(fmt::format("  the time of --quick is over: {} is not measured in run {}", group.id, turn));
+            continue;
+        }
+        progress(fmt::format("rma: run {} of {}: {}", turn, turns, group.id));
+        good = measure_with(s, "onesea", group, our_job(s, group), time) && good;
+        good = measure_with(s, "floor", group, floor_job(s, group), time) && good;
+        measure_peers(s, group, time);
+    }
+    return good || time.spent();
+}
+
+// ---- figures --------------------------------------------------------------------------------------------------------
+
+figure figure_of(const session &s, const rma_group &group, const rma_case &one, const std::vector<run_result> &runs)
+{
+    figure f{"rma", one.name, group.path, group.target, s.opts.secure, one.bytes, 2, one.metric, 0, 0, 0, 0, 0, {}};
+    summarise(f, runs);
+    for (const auto &floor : one.floors)
+        compare(f, {floor.name, "floor", ""},
+                s.series.find({"floor@" + group.id, floor.name, one.metric, floor.bytes}));
+    const auto beside = [&](const std::string &name, const std::string &version) {
+        compare(f, {name, "peer", version},
+                s.series.find({name + "@" + group.id, one.measured, one.metric, one.bytes}));
+    };
+    for (const auto &p : s.peers) beside(p.name, p.version);
+    for (const auto &u : s.ucxs) beside("ucx", u.version());
+    return f;
+}
+
+std::vector<figure> figures_of(const session &s)
+{
+    std::vector<figure> all;
+    for (const auto &group : s.groups)
+        for (const auto &one : group.cases)
+            if (const auto *runs = s.series.find({"onesea@" + group.id, one.measured, one.metric, one.bytes}))
+                all.push_back(figure_of(s, group, one, *runs));
+    return all;
+}
+
+// ---- pictures -------------------------------------------------------------------------------------------------------
+
+double rival_median(const figure &f, const std::string &name)
+{
+    if (name == "floor") return floor_of(f) ? floor_of(f)->median : 0;
+    for (const auto &r : f.against)
+        if (r.name == name) return r.median;
+    return 0;
+}
+
+std::vector<std::string> rival_names(const session &s)
+{
+    std::vector<std::string> names = {"floor"};
+    for (const auto &p : s.peers) names.push_back(p.name);
+    if (!s.ucxs.empty()) names.emplace_back("ucx");
+    return names;
+}
+
+std::string latency_picture(const session &s, const std::vector<figure> &figures, const std::string &path)
+{
+    std::vector<std::string> rivals = rival_names(s), series = rivals;
+    series.insert(series.begin(), "onesea");
+    std::vector<bar_group> groups;
+    for (const auto &f : figures) {
+        if (f.path != path || f.metric != "latency_us") continue;
+        bar_group g{f.target == "waiting" ? f.name : f.name + " " + f.target, {f.median}};
+        for (const auto &name : rivals) g.values.push_back(rival_median(f, name));
+        groups.push_back(g);
+    }
+    return bar_picture("Latency of 8 bytes, " + path, "microseconds; below is better", series, groups);
+}
+
+std::string bandwidth_picture(const session &s, const std::vector<figure> &figures, const std::string &path)
+{
+    std::vector<curve> curves = {{"onesea put", {}}, {"onesea get", {}}};
+    for (const auto &name : rival_names(s))
+        if (name != "ucx") curves.push_back({name == "floor" ? name : name + " put", {}});
+    for (const auto &f : figures) {
+        if (f.path != path || f.metric != "bandwidth_gbs") continue;
+        const double size = static_cast<double>(f.bytes);
+        curves[f.name == "put" ? 0 : 1].points.emplace_back(size, f.median);
+        if (f.name != "put") continue;
+        curves[2].points.emplace_back(size, rival_median(f, "floor"));
+        for (std::size_t i = 0; i < s.peers.size(); i++)
+            curves[3 + i].points.emplace_back(size, rival_median(f, s.peers[i].name));
+    }
+    return curve_picture("Bandwidth by size of a transfer, " + path, "GB/s; above is better", curves);
+}
+
+std::vector<std::pair<std::string, std::string>> pictures_of(const session &s, const std::vector<figure> &figures)
+{
+    std::vector<std::pair<std::string, std::string>> files;
+    for (const std::string path : {"shm", "net"}) {
+        if (!s.opts.wants_path(path)) continue;
+        files.emplace_back("rma-latency-" + path + ".svg", latency_picture(s, figures, path));
+        files.emplace_back("rma-bandwidth-" + path + ".svg", bandwidth_picture(s, figures, path));
+    }
+    return files;
+}
+
+// ---- main -----------------------------------------------------------------------------------------------------------
+
+session open_session(const options &opts)
+{
+    session s;
+    s.opts = opts;
+    s.groups = plan_of(opts);
+    if (s.groups.empty()) throw std::runtime_error("nothing is left to measure with this --case and --path");
+    s.onesea = own_program("onesea");
+    s.worker = own_program("onesea-bench-worker-rma");
+    s.floors = own_program("onesea-bench-floors");
+    s.cores = measuring_cores();
+    if (s.cores.origin == s.cores.target)
+        progress("rma: only one processor: both sides share it, and whoever polls keeps the other from running");
+    if (!opts.no_peers) {
+        s.peers = find_peers();
+        s.ucxs = ucx::find();
+    }
+    return s;
+}
+
+int rma(const options &opts)
+{
+    prepare_to_run();
+    const budget time(opts.quick);
+    session s = open_session(opts);
+    const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
+    bool good = true;
+    double longest = 0;
+    for (int turn = 1; turn <= turns; turn++) {
+        const double before = time.left();
+        if (before < longest) { // a whole turn, or none: all figures then have the same number of runs
+            progress(fmt::format("rma: {} of {} runs fit into --quick", turn - 1, turns));
+            break;
+        }
+        good = measure_all(s, turn, turns, time) && good;
+        longest = std::max(longest, before - time.left());
+    }
+    const auto figures = figures_of(s);
+    publish(figures, opts, "rma", [&] { return pictures_of(s, figures); });
+    return good && !figures.empty() ? 0 : 1;
+}
+
+} // namespace
+} // namespace bench
+
+int main(int argc, char **argv)
+{
+    return bench::guarded("rma", [&] {
+        bench::options opts;
+        CLI::App app(bench::help_text, "onesea bench rma");
+        bench::add_options(app, opts, bench::rma_case_names());
+        CLI11_PARSE(app, argc, argv);
+        return bench::rma(opts);
+    });
+}
