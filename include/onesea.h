@@ -264,7 +264,7 @@ int sea_put_strided(sea_addr target, const int64_t *target_strides, const void *
 int sea_get_strided(void *target, const int64_t *target_strides, sea_addr source, const int64_t *source_strides,
                     const size_t *counts, int levels, const sea_opts *opts);
 
-/* Moves n pieces as one operation. All pieces are on one rank (SEA_ERR_INVALID otherwise). */
+/* Moves n pieces (0 is allowed) as one operation. All are on one rank (SEA_ERR_INVALID otherwise). */
 typedef struct sea_piece {
     sea_addr remote;
     void *local;

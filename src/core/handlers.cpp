@@ -5,23 +5,26 @@
 
 namespace onesea::core {
 
-void handler_queue::push(handler_task &&task)
+// Puts an ordered message of a stalled origin behind those that wait already.
+bool handler_queue::hold_back(handler_task &task)
 {
-    if (task.what == handler_task::kind::message && task.ordered) {
-        auto held = stalled_.find(task.source);
-        if (held != stalled_.end()) {
-            held->second.push_back(std::move(task));
-            return;
-        }
-    }
-    queue_.push_back(std::move(task));
+    if (task.what != handler_task::kind::message || !task.ordered || stalled_.empty()) return false;
+    auto held = stalled_.find(task.source);
+    if (held == stalled_.end()) return false;
+    held->second.push_back(std::move(task));
+    return true;
 }
 
-handler_task handler_queue::pop()
+void handler_queue::push(handler_task &&task) { queue_.push_back(std::move(task)); }
+
+bool handler_queue::pop(handler_task *task)
 {
-    handler_task task = std::move(queue_.front());
-    queue_.pop_front();
-    return task;
+    while (!queue_.empty()) {
+        *task = std::move(queue_.front());
+        queue_.pop_front();
+        if (!hold_back(*task)) return true;
+    }
+    return false;
 }
 
 void handler_queue::resume(int source)

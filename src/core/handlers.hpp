@@ -44,7 +44,8 @@ class handler_queue {
 
     void push(handler_task &&task);
     bool empty() const { return queue_.empty(); }
-    handler_task pop();
+    // The next task that nothing holds back; false if there is none.
+    bool pop(handler_task *task);
     // The ordered messages of this source wait / go on.
     void stall(int source) { stalled_[source]; }
     void resume(int source);
@@ -52,6 +53,8 @@ class handler_queue {
   private:
     std::deque<handler_task> queue_;
     std::unordered_map<int, std::deque<handler_task>> stalled_;
+
+    bool hold_back(handler_task &task);
 };
 
 } // namespace onesea::core

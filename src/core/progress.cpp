@@ -224,8 +224,8 @@ void run_handlers(locked &lock)
     if (in_handler || e.handlers.running || e.handlers.empty()) return;
     e.handlers.running = true;
     in_handler = true;
-    for (int i = 0; i < handlers_at_once && !e.handlers.empty(); ++i) {
-        handler_task task = e.handlers.pop();
+    handler_task task;
+    for (int i = 0; i < handlers_at_once && e.handlers.pop(&task); ++i) {
         run_handler(lock, task);
         run_startable();
     }

@@ -120,16 +120,16 @@ std::uint64_t total(const box &b)
 int check_pieces(const char *function, const sea_piece *pieces, size_t n, const sea_opts *opts, std::uint64_t *bytes)
 {
     if (int s = check_started(function)) return s;
-    if (n == 0 || !pieces) return fail(SEA_ERR_INVALID, "{}: {} pieces at {}", function, n, fmt::ptr(pieces));
+    if (n == 0) return check_transfer(function, SEA_NULL, nullptr, 0, opts);
+    if (!pieces) return fail(SEA_ERR_INVALID, "{}: {} pieces at {}", function, n, fmt::ptr(pieces));
     for (size_t i = 0; i < n; ++i) {
         if (rank_of(pieces[i].remote) != rank_of(pieces[0].remote))
             return fail(SEA_ERR_INVALID, "{}: piece {} is on rank {}, piece 0 on rank {}", function, i,
                         rank_of(pieces[i].remote), rank_of(pieces[0].remote));
-        if (int s = check_transfer(function, pieces[i].remote, pieces[i].local, pieces[i].bytes, i ? nullptr : opts))
-            return s;
+        if (int s = check_transfer(function, pieces[i].remote, pieces[i].local, pieces[i].bytes, nullptr)) return s;
         *bytes += pieces[i].bytes;
     }
-    return SEA_OK;
+    return check_opts(opts, rank_for(pieces[0].remote, *bytes, opts));
 }
 
 } // namespace
@@ -145,7 +145,7 @@ int sea_put_strided(sea_addr target, const int64_t *target_strides, const void *
     box b;
     if (int s = read_box("sea_put_strided", target_strides, source_strides, counts, levels, &b)) return s;
     if (int s = check_box("sea_put_strided", b, target, source, opts)) return s;
-    return run_pieces(rank_of(target), false, total(b), opts, [=](operation *op, bool ordered) {
+    return run_pieces(rank_for(target, total(b), opts), false, total(b), opts, [=](operation *op, bool ordered) {
         if (b.empty()) return;
         b.for_each_run([&](std::int64_t remote, std::int64_t local) {
             start_put(op, target + std::uint64_t(remote), static_cast<const char *>(source) + local, b.counts[0],
@@ -161,7 +161,7 @@ int sea_get_strided(void *target, const int64_t *target_strides, sea_addr source
     box b;
     if (int s = read_box("sea_get_strided", source_strides, target_strides, counts, levels, &b)) return s;
     if (int s = check_box("sea_get_strided", b, source, target, opts)) return s;
-    return run_pieces(rank_of(source), true, total(b), opts, [=](operation *op, bool ordered) {
+    return run_pieces(rank_for(source, total(b), opts), true, total(b), opts, [=](operation *op, bool ordered) {
         op->local_at_end = true;
         if (b.empty()) return;
         b.for_each_run([&](std::int64_t remote, std::int64_t local) {
@@ -175,9 +175,10 @@ int sea_put_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
     std::uint64_t bytes = 0;
     if (int s = check_pieces("sea_put_vector", pieces, n, opts, &bytes)) return s;
     std::vector<sea_piece> list(pieces, pieces + n);
-    return run_pieces(rank_of(list[0].remote), false, bytes, opts, [list](operation *op, bool ordered) {
-        for (const sea_piece &p : list) start_put(op, p.remote, p.local, p.bytes, ordered);
-    });
+    return run_pieces(rank_for(n ? list[0].remote : SEA_NULL, bytes, opts), false, bytes, opts,
+                      [list](operation *op, bool ordered) {
+                          for (const sea_piece &p : list) start_put(op, p.remote, p.local, p.bytes, ordered);
+                      });
 }
 
 int sea_get_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
@@ -185,8 +186,9 @@ int sea_get_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
     std::uint64_t bytes = 0;
     if (int s = check_pieces("sea_get_vector", pieces, n, opts, &bytes)) return s;
     std::vector<sea_piece> list(pieces, pieces + n);
-    return run_pieces(rank_of(list[0].remote), true, bytes, opts, [list](operation *op, bool ordered) {
-        op->local_at_end = true;
-        for (const sea_piece &p : list) start_get(op, p.local, p.remote, p.bytes, ordered);
-    });
+    return run_pieces(rank_for(n ? list[0].remote : SEA_NULL, bytes, opts), true, bytes, opts,
+                      [list](operation *op, bool ordered) {
+                          op->local_at_end = true;
+                          for (const sea_piece &p : list) start_get(op, p.local, p.remote, p.bytes, ordered);
+                      });
 }

@@ -187,11 +187,17 @@ void bound_unfinished(locked &lock, int rank, const sea_opts *opts)
         lock, [&] { return p.unfinished[0] + p.unfinished[1] < most_unfinished / 2; }, thread_deadline());
 }
 
+int rank_for(sea_addr address, std::uint64_t bytes, const sea_opts *opts)
+{
+    if (bytes) return rank_of(address);
+    return opts && opts->target_counter ? rank_of(opts->target_counter) : engine().rank;
+}
+
 int check_transfer(const char *function, sea_addr address, const void *local, std::size_t bytes, const sea_opts *opts)
 {
     if (int s = check_started(function)) return s;
-    if (int s = check_opts(opts, rank_of(address))) return s;
-    if (bytes == 0) return engine().check_rank(rank_of(address));
+    if (int s = check_opts(opts, rank_for(address, bytes, opts))) return s;
+    if (bytes == 0) return SEA_OK;
     if (!local)
         return fail(SEA_ERR_INVALID, "{}: the local buffer of {} bytes (remote {:#x}) is null", function, bytes,
                     address);
@@ -217,7 +223,7 @@ int put_with_signal(sea_addr target, const void *source, std::size_t bytes, sea_
 {
     locked lock = enter();
     if (int s = check_after(opts)) return s;
-    int rank = bytes ? rank_of(target) : rank_of(signal ? signal : target);
+    int rank = signal ? rank_of(signal) : rank_for(target, bytes, opts);
     bound_unfinished(lock, rank, opts);
     count(rank, &sea_pair_stats::puts, bytes, 0);
     operation *op = begin(rank, opts);
@@ -239,8 +245,8 @@ int put_with_signal(sea_addr target, const void *source, std::size_t bytes, sea_
 int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *opts)
 {
     if (int s = check_transfer("sea_put", target, source, bytes, opts)) return s;
-    int rank = rank_of(target);
-    if (!opts && rank != engine().rank && bytes) {
+    int rank = rank_for(target, bytes, opts);
+    if (!opts && rank != engine().rank) {
         transport *t = engine().route(rank);
         if (t && (t->capabilities() & capability::native_put)) {
             int s = t->put(rank, sea_addr_offset(target), source, bytes);
@@ -254,7 +260,7 @@ int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *o
 int sea_put_signal(sea_addr target, const void *source, size_t bytes, sea_addr signal, uint64_t value, int kind,
                    const sea_opts *opts)
 {
-    if (int s = check_transfer("sea_put_signal", bytes ? target : signal, source, bytes, opts)) return s;
+    if (int s = check_transfer("sea_put_signal", target, source, bytes, opts)) return s;
     if (kind != SEA_SIGNAL_SET && kind != SEA_SIGNAL_ADD)
         return fail(SEA_ERR_INVALID, "sea_put_signal: kind {} is neither SEA_SIGNAL_SET nor SEA_SIGNAL_ADD", kind);
     if (signal % 8) return fail(SEA_ERR_ALIGN, "sea_put_signal: the signal {:#x} is not aligned to 8 bytes", signal);
@@ -268,8 +274,8 @@ int sea_put_signal(sea_addr target, const void *source, size_t bytes, sea_addr s
 int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts)
 {
     if (int s = check_transfer("sea_get", source, target, bytes, opts)) return s;
-    int rank = rank_of(source);
-    if (!opts && rank != engine().rank && bytes) {
+    int rank = rank_for(source, bytes, opts);
+    if (!opts && rank != engine().rank) {
         transport *t = engine().route(rank);
         if (t && (t->capabilities() & capability::native_get)) {
             int s = t->get(rank, sea_addr_offset(source), target, bytes);
@@ -339,18 +345,17 @@ void start_copy(operation *op, sea_addr target, sea_addr source, std::size_t byt
 int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opts)
 {
     if (int s = check_started("sea_copy")) return s;
-    if (int s = check_opts(opts, rank_of(target))) return s;
+    int rank = rank_for(target, bytes, opts), from = bytes ? rank_of(source) : rank;
+    if (int s = check_opts(opts, rank)) return s;
     if (bytes)
         for (sea_addr a : {target, source})
             if (int s = check_range("sea_copy", a, bytes)) return s;
-    if (int s = engine().check_rank(rank_of(source))) return s;
-    if (int s = engine().check_rank(rank_of(target))) return s;
     locked lock = enter();
     if (int s = check_after(opts)) return s;
-    bound_unfinished(lock, rank_of(target), opts);
-    count(rank_of(source), &sea_pair_stats::copies, 0, 0);
-    operation *op = begin(rank_of(target), opts);
-    op->also = rank_of(source);
+    bound_unfinished(lock, rank, opts);
+    count(from, &sea_pair_stats::copies, 0, 0);
+    operation *op = begin(rank, opts);
+    op->also = from;
     bool in_order = ordered(opts);
     sea_addr counter = opts ? opts->target_counter : SEA_NULL;
     run_or_defer(op, [=](operation *o) { start_copy(o, target, source, bytes, in_order, counter); });

@@ -8,6 +8,9 @@ namespace onesea::core {
 
 int check_transfer(const char *function, sea_addr address, const void *local, std::size_t bytes, const sea_opts *opts);
 
+// The rank that an operation counts for: of the address, or, without bytes, of the target counter or this one.
+int rank_for(sea_addr address, std::uint64_t bytes, const sea_opts *opts);
+
 // Waits while very many operations on that rank are unfinished, so that memory stays bounded.
 void bound_unfinished(locked &lock, int rank, const sea_opts *opts);
 
