@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""output_test.py ONESEA NAME: `onesea bench NAME --quick --json --out DIR` ends in time, prints nothing but well-formed
+lines with all fields, covers what it must, and writes its pictures. No figure is compared with a threshold: a test
+machine may be as slow as it likes."""
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+from pathlib import Path
+
+FIELDS = ["bench", "case", "path", "target", "secure", "bytes", "ranks", "metric", "median", "min", "max", "p99", "runs",
+          "against"]
+METRICS = {"latency_us", "rate_mops", "bandwidth_gbs", "time_s", "memory_bytes"}
+QUICK_SECONDS = 20
+
+
+def check_figure(line, name):
+    figure = json.loads(line)
+    assert list(figure) == FIELDS, f"fields are {list(figure)}"
+    assert figure["bench"] == name and figure["metric"] in METRICS, line
+    assert figure["path"] in ("shm", "net") and figure["secure"] == "auth", line
+    assert 0 < figure["min"] <= figure["median"] <= figure["max"] and figure["p99"] > 0 and figure["runs"] >= 1, line
+    for rival in figure["against"]:
+        assert rival["kind"] in ("floor", "peer") and rival["median"] > 0, line
+        assert math.isclose(rival["ratio"], figure["median"] / rival["median"], rel_tol=1e-3), line
+    return figure
+
+
+def check_coverage(figures, name):
+    seen = {(f["case"], f["path"], f["target"], f["metric"]) for f in figures}
+    if name == "rma":
+        # --quick may leave out the last groups on a slow machine, never the first.
+        for case in ("put_fence", "get", "fetch_add", "cas", "am"):
+            assert (case, "net", "waiting", "latency_us") in seen, f"{case} over net is missing from {sorted(seen)}"
+        for figure in figures:
+            assert any(r["kind"] == "floor" for r in figure["against"]), f"no floor beside {figure}"
+    else:
+        assert {f["case"] for f in figures} & {"init", "plain"}, seen
+
+
+def main(onesea, name):
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.monotonic()
+        result = subprocess.run([onesea, "bench", name, "--quick", "--json", "--out", folder], capture_output=True,
+                                text=True, timeout=60)
+        seconds = time.monotonic() - begin
+        print(result.stderr)
+        assert result.returncode == 0, f"exit code {result.returncode}"
+        assert seconds < QUICK_SECONDS, f"--quick took {seconds:.1f} s"
+        figures = [check_figure(line, name) for line in result.stdout.splitlines()]
+        check_coverage(figures, name)
+        assert (Path(folder) / f"{name}.json").read_text() == result.stdout
+        pictures = list(Path(folder).glob("*.svg"))
+        assert pictures, "no picture"
+        for picture in pictures:
+            xml.etree.ElementTree.parse(picture)
+    for wrong in (["--case", "nothing"], ["--path", "air"], ["--runs", "0"], ["--secure", "maybe"], ["--unknown"]):
+        result = subprocess.run([onesea, "bench", name, *wrong], capture_output=True, text=True, timeout=20)
+        assert result.returncode != 0 and result.stderr and not result.stdout, f"{wrong} was accepted"
+    print(f"{len(figures)} figures in {seconds:.1f} s")
+
+
+main(sys.argv[1], sys.argv[2])
