@@ -34,10 +34,11 @@ struct counted {
         o.remote_counter = &remote;
         o.target_counter = counts[right];
         CHECK_OK(start(datas[right], &o));
-        bool good = CHECK_OK(sea_counter_take(&origin, 1, 20)) & CHECK_OK(sea_counter_take(&remote, 1, 20));
+        bool good = CHECK_OK(sea_counter_take(&origin, 1, 20)) && CHECK_OK(sea_counter_take(&remote, 1, 20));
         auto *mine = reinterpret_cast<sea_counter *>(at_target.memory());
-        good &= CHECK_OK(sea_counter_wait(mine, ++expected, 20));
-        good &= CHECK_EQ(0, origin.value) & CHECK_EQ(0, remote.value);
+        ++expected;
+        good = CHECK_OK(sea_counter_wait(mine, expected, 20)) && good;
+        good = CHECK_EQ(0, origin.value) && CHECK_EQ(0, remote.value) && good;
         if (!good) failed(__FILE__, __LINE__, "counters of", what, "");
     }
 };

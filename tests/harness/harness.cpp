@@ -85,6 +85,7 @@ bool chosen(const settings &s, const step &one)
         });
     }
     if (one.when == phase::death) return s.death;
+    if (one.when == phase::alone) return false;
     if (s.death && one.when == phase::ordinary) return false;
     return one.number >= s.from && one.number <= s.to && (!s.light || one.light);
 }
@@ -107,7 +108,7 @@ void run_phase(const settings &s, phase when)
         begin_step(one);
         double began = now();
         one.body(current);
-        if (when == phase::ordinary || when == phase::death) current.sync();
+        if (when != phase::before_init && when != phase::after_finalize) current.sync();
         if (current.rank == 0 && std::getenv("PROOF_TIMES") != nullptr)
             std::printf("%8.3f s  %d %s\n", now() - began, one.number, one.name), std::fflush(stdout);
     }
@@ -169,6 +170,7 @@ int run_steps(int argc, char **argv)
     join(s);
     run_phase(s, phase::ordinary);
     run_phase(s, phase::death);
+    run_phase(s, phase::alone);
     begin_step({0, "sea_finalize", nullptr, phase::ordinary, true});
     CHECK_OK(sea_finalize());
     run_phase(s, phase::after_finalize);

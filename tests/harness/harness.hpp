@@ -52,8 +52,9 @@ struct run {
     bool local(int other) const;
 };
 
-// When a step runs. ordinary: between sea_init and sea_finalize.
-enum class phase { before_init, ordinary, death, after_finalize };
+// When a step runs. ordinary, death, alone: between sea_init and sea_finalize; death: only with --death, instead of the
+// ordinary ones; alone: only if named by --only.
+enum class phase { before_init, ordinary, death, alone, after_finalize };
 
 struct step {
     int number;
@@ -114,6 +115,7 @@ void pause_for(double seconds); // outside the library
 #define STEP_BEFORE_INIT(number, name) STEP_OF_(number, name, before_init, true)
 #define STEP_AFTER_FINALIZE(number, name) STEP_OF_(number, name, after_finalize, true)
 #define DEATH_STEP(number, name) STEP_OF_(number, name, death, false)
+#define LONE_STEP(number, name) STEP_OF_(number, name, alone, false)
 
 #define CHECK_STATUS(expected, call) ::proof::check_status(__FILE__, __LINE__, #call, expected, call)
 #define CHECK_OK(call) CHECK_STATUS(SEA_OK, call)

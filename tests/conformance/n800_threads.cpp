@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any thread may call any function: four threads of every rank do everything at once, each on memory of its own.
+#include "places.hpp"
+
+#include <atomic>
+#include <thread>
+
+using namespace proof;
+
+namespace {
+
+constexpr std::size_t room = 40000;
+constexpr int threads = 4;
+
+struct shared_by_threads {
+    run &t;
+    std::vector<sea_addr> all, sums;
+    std::atomic<std::uint64_t> added{0};
+};
+
+std::atomic<std::uint64_t> received{0};
+void *receive(const sea_am *, sea_am_complete_fn *, void **)
+{
+    received += 1;
+    return nullptr;
+}
+
+void move_data(sea_addr a, dice &d)
+{
+    std::vector<unsigned char> out(room / 2), in(room / 2);
+    std::size_t bytes = d.below(8) == 0 ? d.below(room / 2) : d.below(200);
+    fill(out.data(), bytes, d.state);
+    sea_op ops[2];
+    sea_opts put = SEA_OPTS_INIT, get = SEA_OPTS_INIT;
+    put.op = &ops[0];
+    CHECK_OK(sea_put(a, out.data(), bytes, &put));
+    get.op = &ops[1];
+    get.after = ops[0];
+    CHECK_OK(sea_get(in.data(), a, bytes, &get));
+    CHECK_OK(sea_wait_all(ops, 2, 50));
+    CHECK_DATA(in.data(), bytes, d.state);
+    CHECK_OK(sea_copy(a + room / 2, a, bytes, nullptr));
+    CHECK_OK(sea_get(in.data(), a + room / 2, bytes, nullptr));
+    CHECK_DATA(in.data(), bytes, d.state);
+}
+
+void allocate(int peer, dice &d)
+{
+    sea_addr block = SEA_NULL;
+    std::uint64_t word = d.next(), back = 0;
+    CHECK_OK(sea_heap_alloc(peer, 64 + d.below(2000), &block));
+    CHECK_OK(sea_put(block + 8, &word, 8, nullptr));
+    CHECK_OK(sea_fence(peer));
+    CHECK_OK(sea_get(&back, block + 8, 8, nullptr));
+    CHECK_EQ(word, back);
+    CHECK_OK(sea_heap_free(block));
+    sea_addr own = SEA_NULL;
+    CHECK_OK(sea_register(&word, 8, 0, &own));
+    CHECK_OK(sea_get(&back, own, 8, nullptr));
+    CHECK_OK(sea_unregister(own));
+}
+
+void count(shared_by_threads &s, int peer)
+{
+    sea_counter done{};
+    sea_opts o = SEA_OPTS_INIT;
+    o.flags = SEA_NOWAIT;
+    o.remote_counter = &done;
+    for (int i = 0; i < 10; ++i) CHECK_OK(sea_atomic(SEA_ATOMIC_ADD, s.sums[std::size_t(peer)], 8, 1, 0, nullptr, &o));
+    CHECK_OK(sea_am_send(peer, 8, "hello", 5, nullptr, 0, &o));
+    CHECK_OK(sea_counter_take(&done, 11, 50));
+    s.added += 10;
+}
+
+void work(shared_by_threads &s, int number)
+{
+    dice d{s.t.seed * 777 + std::uint64_t(s.t.rank * threads + number)};
+    std::size_t mine = std::size_t(s.t.rank * threads + number) * room;
+    for (int i = 0; i < s.t.times(1500); ++i) {
+        int peer = int(d.below(std::uint64_t(s.t.size)));
+        switch (d.below(5)) {
+        case 0:
+        case 1:
+            move_data(s.all[std::size_t(peer)] + mine, d);
+            break;
+        case 2:
+            allocate(peer, d);
+            break;
+        case 3:
+            count(s, peer);
+            break;
+        case 4:
+            CHECK_OK(d.below(2) ? sea_fence(peer) : sea_fence_all());
+            break;
+        }
+    }
+}
+
+} // namespace
+
+STEP(800, four_threads_do_everything_at_once)
+{
+    place p(kind::heap, room * threads * std::size_t(t.size)), sum(kind::heap, 64);
+    poke8(sum.memory(), 0);
+    received = 0;
+    CHECK_OK(sea_am_register(8, receive, nullptr));
+    shared_by_threads s{t, t.exchange(p.address()), t.exchange(sum.address()), 0};
+    std::vector<std::thread> all;
+    for (int i = 0; i < threads; ++i) all.emplace_back([&s, i] { work(s, i); });
+    for (std::thread &one : all) one.join();
+    CHECK_OK(sea_fence_all());
+    t.sync();
+    std::uint64_t added = 0, there = 0, messages = 0;
+    for (std::uint64_t v : t.exchange(s.added)) added += v;
+    for (std::uint64_t v : t.exchange(peek8(sum.memory()))) there += v;
+    for (std::uint64_t v : t.exchange(received)) messages += v;
+    CHECK_EQ(added, there);
+    CHECK_EQ(added / 10, messages);
+    CHECK_OK(sea_am_register(8, nullptr, nullptr));
+    t.sync();
+}
+
+STEP(801, errors_and_time_outs_belong_to_a_thread)
+{
+    std::uint64_t word = 0;
+    CHECK_STATUS(SEA_ERR_RANK, sea_fence(t.size));
+    std::string mine = sea_last_error();
+    std::thread([&] {
+        CHECK_EQ(0, std::string(sea_last_error()).size());
+        CHECK_OK(sea_set_timeout(0.001));
+        CHECK_STATUS(SEA_ERR_ADDRESS, sea_get(&word, SEA_NULL, 8, nullptr));
+    }).join();
+    CHECK(mine == sea_last_error());
+    CHECK_OK(sea_fence_all());
+}
