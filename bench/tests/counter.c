@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((noinline)) int count_put(sea_addr target, int n)
+__attribute__((noinline)) int count_put(sea_addr target, int n, const uint64_t *value)
 {
-    uint64_t value = 1;
     int status = 0;
-    for (int i = 0; i < n; i++, value++) status |= sea_put(target, &value, 8, NULL);
+    for (int i = 0; i < n; i++) status |= sea_put(target, value, 8, NULL);
     return status;
 }
 
@@ -30,11 +29,12 @@ int main(int argc, char **argv)
     if (sea_rank() == 0) {
         if (sea_heap_alloc(1, 8, &word) != SEA_OK) return 1;
         value = 42;
+        const uint64_t other = 43, expected = strcmp(argv[1], "put") == 0 ? other : value;
         if (sea_put(word, &value, sizeof value, NULL) != SEA_OK) return 1;
-        int status = strcmp(argv[1], "put") == 0 ? count_put(word, n) : count_get(word, n, &value);
-        if (status != SEA_OK || sea_get(&value, word, sizeof value, NULL) != SEA_OK) return 1;
-        const uint64_t expected = strcmp(argv[1], "put") == 0 ? (uint64_t)n : 42;
-        if (value != expected) {
+        value = 0;
+        int status = expected == other ? count_put(word, n, &other) : count_get(word, n, &value);
+        if (status == SEA_OK && expected == other) status = sea_get(&value, word, sizeof value, NULL);
+        if (status != SEA_OK || value != expected) {
             fprintf(stderr, "counter: %llu, not %llu\n", (unsigned long long)value, (unsigned long long)expected);
             return 1;
         }
