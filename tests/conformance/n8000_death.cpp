@@ -6,6 +6,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <thread>
 #include <unistd.h>
 
 using namespace proof;
@@ -129,13 +130,16 @@ DEATH_STEP(8001, waiting_for_a_rank_that_dies_ends)
     std::vector<sea_addr> heaps = t.exchange(heap->address());
     listen();
     CHECK_OK(sea_am_register(12, hold_for_ever, nullptr));
-    t.sync();
-    if (t.rank == victim) {
-        for (double until = now() + 10; !inside && now() < until;) pause_for(0.001);
-        pause_for(0.1);
-        leave(*t.shared);
-        kill(getpid(), SIGKILL);
+    if (t.rank == victim) { // the handler may run on this very thread, in sync()
+        std::thread([&t] {
+            for (double until = now() + 10; !inside && now() < until;) pause_for(0.001);
+            pause_for(0.1);
+            leave(*t.shared);
+            kill(getpid(), SIGKILL);
+        }).detach();
     }
+    t.sync();
+    if (t.rank == victim) pause_for(30);
     sea_op ops[3] = {};
     sea_opts o = SEA_OPTS_INIT;
     std::uint64_t word = 1;
