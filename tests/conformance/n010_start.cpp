@@ -69,6 +69,16 @@ STEP_BEFORE_INIT(3, time_does_not_go_back)
     CHECK(sea_time() - before >= 0.019 && sea_time() - before < 10);
 }
 
+STEP_BEFORE_INIT(4, a_wrong_configuration_is_refused_and_may_be_mended)
+{
+    sea_config config{};
+    for (std::size_t size : {std::size_t(0), std::size_t(4), sizeof config - 1}) {
+        config.size = size;
+        CHECK_STATUS(SEA_ERR_INVALID, sea_init(&config));
+        CHECK_EQ(0, sea_initialized());
+    }
+}
+
 LIGHT_STEP(10, all_ranks_have_started)
 {
     CHECK_EQ(1, sea_initialized());

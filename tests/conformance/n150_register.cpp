@@ -199,3 +199,29 @@ STEP(157, thousands_of_registrations_are_found)
         CHECK_OK(sea_unregister(a));
     }
 }
+
+STEP(158, a_registration_ends_while_others_read)
+{
+    for (int round = 0; round < t.times(30); ++round) {
+        constexpr std::size_t bytes = 200000;
+        place *p = new place(kind::anonymous, bytes); // unmapped right after unregistering
+        fill(p->memory(), bytes, std::uint64_t(t.rank));
+        std::vector<sea_addr> all = t.exchange(p->address());
+        std::vector<unsigned char> in(bytes);
+        int right = (t.rank + 1) % t.size;
+        if (t.rank % 2 == 0) {
+            pause_for(0.0001 * double(round % 10));
+            delete p;
+        }
+        if (right % 2 == 0 && right != t.rank) {
+            int status = SEA_OK;
+            while (status == SEA_OK) {
+                status = sea_get(in.data(), all[std::size_t(right)], bytes, nullptr);
+                if (status == SEA_OK && !CHECK_DATA(in.data(), bytes, std::uint64_t(right))) break;
+            }
+            CHECK_EQ(SEA_ERR_ADDRESS, status);
+        }
+        t.sync();
+        if (t.rank % 2 != 0) delete p;
+    }
+}

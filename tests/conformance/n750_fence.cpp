@@ -91,3 +91,9 @@ LIGHT_STEP(753, wrong_ranks_and_times_are_refused)
     CHECK_OK(sea_fence_all());
     CHECK_OK(sea_set_timeout(SEA_FOREVER));
 }
+
+LONE_STEP(8110, finalize_tells_an_error_that_no_fence_has_told)
+{
+    start_failing((t.rank + 1) % t.size);
+    t.finalize_status = SEA_ERR_HANDLER;
+}

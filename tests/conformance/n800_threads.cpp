@@ -3,6 +3,8 @@
 #include "places.hpp"
 
 #include <atomic>
+#include <csignal>
+#include <sys/time.h>
 #include <thread>
 
 using namespace proof;
@@ -132,4 +134,55 @@ STEP(801, errors_and_time_outs_belong_to_a_thread)
     }).join();
     CHECK(mine == sea_last_error());
     CHECK_OK(sea_fence_all());
+}
+
+STEP(802, a_handle_may_be_waited_for_by_another_thread)
+{
+    place p(kind::heap, 100000);
+    std::vector<sea_addr> all = t.exchange(p.address());
+    std::size_t right = std::size_t((t.rank + 1) % t.size);
+    std::vector<unsigned char> out(100000);
+    for (int i = 0; i < t.times(50); ++i) {
+        fill(out.data(), out.size(), std::uint64_t(i));
+        sea_op op = SEA_OP_NONE;
+        sea_opts o = SEA_OPTS_INIT;
+        o.op = &op;
+        CHECK_OK(sea_put(all[right], out.data(), out.size(), &o));
+        std::thread([&] { CHECK_OK(sea_wait(op, 30)); }).join();
+    }
+    t.sync();
+}
+
+namespace {
+
+std::atomic<std::uint64_t> alarms{0};
+void on_alarm(int) { alarms += 1; }
+
+} // namespace
+
+STEP(803, signals_of_the_program_disturb_nothing)
+{
+    place p(kind::malloced, std::size_t(t.size) * room);
+    std::vector<sea_addr> all = t.exchange(p.address());
+    struct sigaction action {
+    }, before{};
+    action.sa_handler = on_alarm; // without SA_RESTART: system calls are interrupted
+    sigaction(SIGALRM, &action, &before);
+    itimerval often{{0, 1000}, {0, 1000}}, never{};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    std::vector<unsigned char> out(room), in(room);
+    for (double until = now() + (t.light ? 0.1 : 0.3); now() < until;)
+        for (int peer : t.peers()) {
+            sea_addr a = all[std::size_t(peer)] + std::size_t(t.rank) * room;
+            fill(out.data(), room, alarms);
+            CHECK_OK(outcome([&](sea_opts *o) { return sea_put(a, out.data(), room, o); }));
+            CHECK_OK(sea_get(in.data(), a, room, nullptr));
+            CHECK(in == out);
+        }
+    sea_counter never_added{};
+    CHECK_STATUS(SEA_ERR_TIMEOUT, sea_counter_wait(&never_added, 1, 0.05));
+    setitimer(ITIMER_REAL, &never, nullptr);
+    sigaction(SIGALRM, &before, nullptr);
+    CHECK(alarms > 10);
+    t.sync();
 }

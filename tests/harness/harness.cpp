@@ -172,7 +172,7 @@ int run_steps(int argc, char **argv)
     run_phase(s, phase::death);
     run_phase(s, phase::alone);
     begin_step({0, "sea_finalize", nullptr, phase::ordinary, true});
-    CHECK_OK(sea_finalize());
+    CHECK_STATUS(current.finalize_status, sea_finalize());
     run_phase(s, phase::after_finalize);
     return current.shared->failures == 0 ? 0 : 1;
 }

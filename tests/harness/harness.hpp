@@ -38,6 +38,7 @@ struct run {
     std::uint64_t seed = 1;
     bool light = false; // many ranks: do little of everything
     board *shared = nullptr;
+    int finalize_status = 0; // what sea_finalize() is expected to return
 
     // All ranks meet, outside the library.
     void sync();
