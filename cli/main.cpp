@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `onesea`: finds the verb.
+#include "commands.hpp"
+
+#include "agent/hosts.hpp"
+#include "agent/node_agent.hpp"
+#include "onesea.h"
+
+#include <cstring>
+#include <exception>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace onesea::cli {
+namespace {
+
+constexpr const char *usage = R"(onesea: one global memory over the processes of a job
+
+  onesea run -n N [options] PROGRAM [ARGUMENTS]   start a job           (onesea run --help)
+  onesea doctor                                   what this machine offers, and what to change
+  onesea bench [NAME]                             measure; without a name: what there is
+  onesea version
+)";
+
+struct verb {
+    const char *name;
+    int (*run)(const arguments &);
+};
+
+int version(const arguments &)
+{
+    fmt::print("onesea {}.{}.{}\n", SEA_VERSION_MAJOR, SEA_VERSION_MINOR, SEA_VERSION_PATCH);
+    return 0;
+}
+
+int help(const arguments &)
+{
+    fmt::print("{}", usage);
+    return 0;
+}
+
+constexpr verb verbs[] = {{"run", run},         {"doctor", doctor}, {"bench", bench},
+                          {"version", version}, {"agent", agent},   {"--version", version},
+                          {"help", help},       {"--help", help},   {"-h", help}};
+
+int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        fmt::print(stderr, "{}", usage);
+        return 125;
+    }
+    for (const verb &v : verbs)
+        if (strcmp(argv[1], v.name) == 0) return v.run(arguments(argv + 2, argv + argc));
+    fmt::print(stderr, "onesea: there is no command '{}'; 'onesea help' lists what there is\n", argv[1]);
+    return 125;
+}
+
+} // namespace
+
+int agent(const arguments &args)
+{
+    bool guard = false;
+    for (const std::string &a : args) guard = guard || a == "--guard";
+    if (isatty(STDIN_FILENO)) {
+        fmt::print(stderr, "onesea: 'agent' is started by 'onesea run' on each node, not by hand\n");
+        return 125;
+    }
+    return onesea::agent::run_agent(STDIN_FILENO, STDOUT_FILENO, guard);
+}
+
+} // namespace onesea::cli
+
+int main(int argc, char **argv)
+{
+    try {
+        return onesea::cli::dispatch(argc, argv);
+    } catch (const onesea::agent::request_error &e) {
+        fmt::print(stderr, "onesea: {}\n", e.what());
+        return e.code;
+    } catch (const std::exception &e) {
+        fmt::print(stderr, "onesea: {}\n", e.what());
+        return 125;
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// stdout is shared with whoever started us, so it must not become non-blocking. Instead each write is small enough that
+// a pipe which poll() calls writable takes it whole (PIPE_BUF bytes). Regular files always take everything.
+#include "agent/byte_sink.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace onesea::agent {
+
+byte_sink::~byte_sink()
+{
+    if (watched_) loop_.forget(fd_);
+}
+
+bool byte_sink::ready() const
+{
+    pollfd p{fd_, POLLOUT, 0};
+    return poll(&p, 1, 0) > 0;
+}
+
+void byte_sink::write(std::string_view bytes)
+{
+    if (error_ || bytes.empty()) return;
+    bool idle = queued() == 0;
+    buffer_ += bytes;
+    if (idle) write_some();
+}
+
+void byte_sink::write_some()
+{
+    struct stat info;
+    bool file = fstat(fd_, &info) == 0 && S_ISREG(info.st_mode);
+    while (queued() && (file || ready())) {
+        std::size_t piece = file ? queued() : std::min<std::size_t>(queued(), PIPE_BUF);
+        ssize_t n = ::write(fd_, buffer_.data() + start_, piece);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) break;
+        if (n < 0) {
+            error_ = errno;
+            start_ = buffer_.size();
+            break;
+        }
+        start_ += std::size_t(n);
+    }
+    if (start_ == buffer_.size() || start_ > (1u << 20)) {
+        buffer_.erase(0, start_);
+        start_ = 0;
+    }
+    if (queued() && !watched_)
+        watched_ = loop_.watch(fd_, EPOLLOUT, [this](std::uint32_t) { write_some(); });
+    else if (!queued() && watched_) {
+        loop_.forget(fd_);
+        watched_ = false;
+    }
+    if (progress_) progress_();
+}
+
+void byte_sink::flush_blocking(double seconds)
+{
+    std::uint64_t until = now_ns() + std::uint64_t(seconds * 1e9);
+    while (queued() && now_ns() < until) {
+        pollfd p{fd_, POLLOUT, 0};
+        poll(&p, 1, 100);
+        write_some();
+    }
+}
+
+} // namespace onesea::agent

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every process below this one, so that nothing is left behind. Needs become_reaper() to be called early: orphans then
+// come to this process and not to init.
+#pragma once
+
+#include <sys/types.h>
+#include <vector>
+
+namespace onesea::agent {
+
+void become_reaper();
+
+// Direct children only.
+std::vector<pid_t> children_of(pid_t pid);
+
+// Kills all descendants but those below `spared` (children), again and again until none is left or the time is over.
+// True if none is left.
+bool kill_descendants(double seconds, const std::vector<pid_t> &spared = {});
+
+} // namespace onesea::agent

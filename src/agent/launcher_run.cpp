@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The running job: output and input, ends of ranks, the user's signals, and how it all ends.
+//
+// The first rank that fails decides the exit status. With --on-death kill all others then get SIGTERM, and SIGKILL
+// after kill_grace_s. When the user has asked the job to stop (Ctrl-C), ranks end one after the other in their own
+// time, so a failing rank does not hurry the others then.
+#include "agent/launcher.hpp"
+#include "agent/launcher_state.hpp"
+
+#include "agent/address.hpp"
+#include "agent/descendants.hpp"
+#include "agent/environment.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace onesea::agent {
+namespace {
+
+constexpr double kill_grace_s = 0.3;
+constexpr double agents_end_s = 5;
+constexpr std::size_t output_ahead = 4u << 20; // bytes that wait for our own reader before the ranks have to wait
+
+rank_end end_from(const message &m)
+{
+    rank_end end;
+    m.head.at("rank").get_to(end.rank);
+    m.head.at("code").get_to(end.code);
+    m.head.at("signal").get_to(end.signal);
+    m.head.at("core").get_to(end.core);
+    m.head.at("unfinished").get_to(end.unfinished);
+    return end;
+}
+
+} // namespace
+
+void launcher::received(unsigned node, message &m)
+{
+    std::string type = m.type();
+    if (type == "output") return take_output(m);
+    if (type == "taken") {
+        const auto &ranks = placed_.nodes[node].ranks;
+        return input_->taken(ranks.at(m.head.at("slot").get<std::size_t>()), m.head.at("bytes").get<std::size_t>());
+    }
+    if (type == "exit") return take_exit(node, m);
+    if (type == "hello") return take_hello(node, m);
+    if (type == "ready") return take_ready(node, m);
+    if (type == "failed") return node_failed(node, m.head.at("text").get<std::string>(), m.head.at("code").get<int>());
+    if (type == "warning" && !request_.quiet)
+        output_.say(fmt::format("{}: {}", placed_.nodes[node].host, m.head.at("text").get<std::string>()));
+    if (type == "done") nodes_[node]->done = true;
+}
+
+void launcher::take_output(const message &m)
+{
+    unsigned rank = m.head.at("rank").get<unsigned>();
+    int stream = m.head.at("stream").get<int>();
+    if (rank >= placed_.ranks.size() || stream < 1 || stream > 2) return;
+    output_.take(rank, stream, m.body);
+    throttle();
+    if (!output_.reader_gone() || ending_) return;
+    forced_status_ = 128 + SIGPIPE; // as if the job itself wrote to the closed pipe
+    end_job(false);
+}
+
+void launcher::throttle()
+{
+    bool wanted = output_.queued() > (paused_ ? output_ahead / 2 : output_ahead);
+    if (wanted == paused_) return;
+    paused_ = wanted;
+    for (auto &n : nodes_)
+        if (!n->ended) n->pause(paused_);
+}
+
+void launcher::send_input(unsigned rank, std::string_view bytes)
+{
+    const placed_rank &place = placed_.ranks[rank];
+    nodes_[place.node]->send({{"type", "input"}, {"slot", place.slot}}, bytes);
+}
+
+void launcher::take_exit(unsigned node, const message &m)
+{
+    rank_end end = end_from(m);
+    if (end.rank < 0 || std::size_t(end.rank) >= placed_.ranks.size()) return;
+    input_->ended(unsigned(end.rank));
+    verdict_.add(end, ending_);
+    nlohmann::json gone = {{"type", "gone"},
+                           {"ranks", {{end.rank, m.head.at("state").get<int>(), m.head.at("status").get<int>()}}}};
+    for (unsigned i = 0; i < nodes_.size(); ++i)
+        if (i != node && !nodes_[i]->ended) nodes_[i]->send(gone);
+    if (shell_status(end) != 0 && !request_.continue_on_death && !stop_.first_signal() && !ending_) end_job(false);
+}
+
+void launcher::send_signal(int number)
+{
+    nlohmann::json head = {{"type", number == SIGKILL ? "kill" : "signal"}, {"number", number}};
+    for (auto &n : nodes_)
+        if (!n->ended) n->send(head);
+}
+
+void launcher::end_job(bool at_once)
+{
+    ending_ = true;
+    if (!table_sent_) return give_up_start();
+    if (!at_once) {
+        send_signal(SIGTERM);
+        send_signal(SIGCONT); // a stopped rank cannot end otherwise
+    }
+    loop_.after(at_once ? 0 : kill_grace_s, [this] { send_signal(SIGKILL); });
+}
+
+void launcher::line_ended(unsigned node, const std::string &why)
+{
+    node_link &link = *nodes_[node];
+    link.ended = true;
+    if (link.done || giving_up_) return;
+    const placed_node &place = placed_.nodes[node];
+    agent_lost_ = true;
+    if (!link.ready) {
+        std::string text = why.empty() ? (place.local ? "the agent did not start" : "cannot be reached") : why;
+        // ssh's own words come through another pipe and may be a moment late.
+        loop_.after(0.05, [this, node, text] { node_failed(node, text, status_launcher); });
+        return;
+    }
+    std::string said = link.error_text();
+    output_.say(fmt::format("the agent of node {} ({}) has ended unexpectedly{}{}; the job ends", node, place.host,
+                            why.empty() && said.empty() ? "" : ": ", why.empty() ? said : why));
+    if (!forced_status_) forced_status_ = status_launcher;
+    link.failed = true;
+    if (!ending_) end_job(true);
+}
+
+void launcher::reap()
+{
+    for (auto &n : nodes_) {
+        if (n->reaped || n->pid() <= 0) continue;
+        if (waitpid(n->pid(), &n->wait_status, WNOHANG) == n->pid()) n->reaped = true;
+    }
+}
+
+void launcher::take_signals()
+{
+    signalfd_siginfo info;
+    while (read(signal_fd_, &info, sizeof info) == ssize_t(sizeof info)) handle_signal(int(info.ssi_signo));
+}
+
+void launcher::handle_signal(int number)
+{
+    switch (number) {
+    case SIGCHLD:
+        return reap();
+    case SIGTSTP:
+        send_signal(SIGTSTP);
+        raise(SIGSTOP);
+        return;
+    case SIGINT:
+    case SIGQUIT:
+    case SIGTERM:
+        break;
+    default:
+        return send_signal(number);
+    }
+    auto steps = stop_.asked(number);
+    if (!table_sent_) {
+        if (!forced_status_) forced_status_ = 128 + number;
+        return give_up_start();
+    }
+    for (const stop_step &s : steps) {
+        auto act = [this, sent = s.signal] {
+            if (sent == SIGKILL) ending_ = true;
+            send_signal(sent);
+            if (sent != SIGKILL) send_signal(SIGCONT);
+        };
+        if (s.after_s == 0)
+            act();
+        else
+            loop_.after(s.after_s, act);
+    }
+}
+
+bool launcher::finished() const
+{
+    if (giving_up_) return true;
+    return std::all_of(nodes_.begin(), nodes_.end(), [](const auto &n) { return n->done || n->ended; });
+}
+
+// Every process that we started has ended on return, by force if need be.
+void launcher::wait_for_agents()
+{
+    for (auto &n : nodes_) n->hang_up();
+    std::uint64_t until = now_ns() + std::uint64_t(agents_end_s * 1e9);
+    auto all = [this] { return std::all_of(nodes_.begin(), nodes_.end(), [](const auto &n) { return n->reaped; }); };
+    bool forced = false;
+    for (reap(); !all(); reap()) {
+        if (!forced && now_ns() > until) {
+            forced = true;
+            for (auto &n : nodes_)
+                if (!n->reaped) kill(n->pid(), SIGKILL);
+        }
+        sigset_t child;
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        timespec nap{0, 20'000'000};
+        sigtimedwait(&child, nullptr, &nap);
+    }
+    if (agent_lost_ || forced) kill_descendants(agents_end_s, foreign_children_);
+}
+
+std::string launcher::end_text() const
+{
+    unsigned ended = verdict_.ended_by_launcher();
+    auto count = [&](const char *other) {
+        return fmt::format("{}{} {} ended by the launcher", ended, other, ended == 1 ? "rank was" : "ranks were");
+    };
+    if (!verdict_.first()) return ended ? count("") : "";
+    unsigned rank = unsigned(verdict_.first()->rank);
+    std::string text = agent::describe(*verdict_.first(), host_of(rank));
+    if (ended) text += "; " + count(" other");
+    if (std::string said = output_.hidden_errors(rank); !said.empty()) text += "; its last words:\n" + said;
+    return text;
+}
+
+int launcher::conclude()
+{
+    if (std::string text = end_text(); !text.empty() && !output_.reader_gone()) output_.say(text);
+    if (std::string lost = output_.file_error(); !lost.empty()) {
+        output_.say(lost);
+        if (!forced_status_) forced_status_ = status_launcher;
+    }
+    output_.flush(INT_MAX);
+    if (forced_status_) return forced_status_;
+    if (!verdict_.failed() && verdict_.ended_by_launcher() && stop_.first_signal()) return 128 + stop_.first_signal();
+    return verdict_.exit_status();
+}
+
+int launcher::run()
+{
+    if (request_.timeout_s > 0)
+        loop_.after(request_.timeout_s, [this] {
+            if (ending_) return;
+            output_.say(fmt::format("the time limit of {} s has passed", request_.timeout_s));
+            forced_status_ = status_timeout;
+            end_job(false);
+        });
+    start_nodes();
+    while (!finished()) loop_.run_once();
+    wait_for_agents();
+    return conclude();
+}
+
+int run_job(const job_request &request)
+{
+    placement placed = place(request, is_this_machine);
+    if (request.transport == shm::transport_choice::shm && placed.nodes.size() > 1)
+        throw request_error(fmt::format(
+            "--transport shm cannot reach the ranks of {} nodes; leave it out or use one node", placed.nodes.size()));
+    if (request.dry_run) {
+        fmt::print("{}", describe(placed, request));
+        return 0;
+    }
+    if (request.show_map) fmt::print(stderr, "{}", describe(placed, request));
+    if (!request.quiet)
+        for (const auto &[name, near] : unknown_variables(environ))
+            fmt::print(stderr, "onesea: warning: nothing reads the variable {}{}\n", name,
+                       near.empty() ? "" : "; did you mean " + near + "?");
+    char self[PATH_MAX] = "";
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        throw request_error(fmt::format("this program's own file cannot be found: {}", strerror(errno)));
+    agent_command command{self, "", request.prefix};
+    if (const char *shell = getenv("ONESEA_RSH")) command.remote_shell = shell;
+    if (command.prefix.empty()) {
+        std::string folder = command.own_program.substr(0, command.own_program.rfind('/'));
+        command.prefix = folder.substr(0, folder.rfind('/'));
+    }
+    return launcher(request, std::move(placed), std::move(command)).run();
+}
+
+} // namespace onesea::agent

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launcher while a job runs. launcher_start.cpp brings the nodes up, launcher_run.cpp watches the ranks.
+#pragma once
+
+#include "agent/input_pump.hpp"
+#include "agent/node_job.hpp"
+#include "agent/node_link.hpp"
+#include "agent/output_hub.hpp"
+#include "agent/stop_ladder.hpp"
+#include "agent/verdict.hpp"
+
+#include <optional>
+#include <set>
+
+namespace onesea::agent {
+
+class launcher {
+  public:
+    launcher(const job_request &request, placement placed, agent_command command);
+    ~launcher();
+    int run();
+
+  private:
+    // launcher_start.cpp
+    void take_over_signals();
+    void start_nodes();
+    void send_jobs();
+    node_job job_for(unsigned node) const;
+    void take_hello(unsigned node, const message &m);
+    void take_ready(unsigned node, const message &m);
+    void node_failed(unsigned node, const std::string &text, int code);
+    void send_table_when_ready();
+    void give_up_start();
+
+    // launcher_run.cpp
+    void received(unsigned node, message &m);
+    void line_ended(unsigned node, const std::string &why);
+    void take_exit(unsigned node, const message &m);
+    void take_output(const message &m);
+    void throttle();
+    void send_input(unsigned rank, std::string_view bytes);
+    void end_job(bool at_once);
+    void send_signal(int number);
+    void take_signals();
+    void handle_signal(int number);
+    void reap();
+    bool finished() const;
+    void wait_for_agents();
+    int conclude();
+    std::string end_text() const;
+    const std::string &host_of(unsigned rank) const { return placed_.nodes[placed_.ranks[rank].node].host; }
+    bool all_local() const;
+
+    const job_request &request_;
+    const placement placed_;
+    const agent_command command_;
+    event_loop loop_;
+    output_hub output_;
+    std::optional<input_pump> input_;
+    std::vector<std::unique_ptr<node_link>> nodes_;
+    std::vector<pid_t> foreign_children_; // ours from before, not of the job
+    sigset_t mask_before_{};
+    int signal_fd_ = -1;
+    std::string key_, job_id_;
+
+    bool jobs_sent_ = false, table_sent_ = false, giving_up_ = false;
+    bool ending_ = false; // the launcher ends the ranks
+    bool paused_ = false; // the agents have to wait until the output has gone
+    bool agent_lost_ = false;
+    int forced_status_ = 0; // of a time-out, an interruption at start, or our own failure
+    std::set<std::string> failures_told_;
+    verdict verdict_;
+    stop_ladder stop_;
+};
+
+} // namespace onesea::agent

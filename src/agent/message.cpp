@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The magic word is looked at as soon as its first byte is there: text that a login shell prints before the agent
+// starts is the usual reason for a stream that is none, and is shown to the user.
+#include "agent/message.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace onesea::agent {
+namespace {
+
+constexpr std::string_view magic = "SEA1";
+constexpr std::size_t prefix_bytes = 12;
+constexpr std::uint32_t most_head = 64u << 20; // a table of a million ranks
+constexpr std::uint32_t most_body = 16u << 20;
+constexpr std::size_t shown_bytes = 80;
+
+void put_u32(std::string &to, std::size_t n)
+{
+    for (int shift = 0; shift < 32; shift += 8) to += char(n >> shift & 0xff);
+}
+
+std::uint32_t get_u32(std::string_view from)
+{
+    std::uint32_t n = 0;
+    for (int i = 3; i >= 0; --i) n = n << 8 | static_cast<unsigned char>(from[std::size_t(i)]);
+    return n;
+}
+
+std::string printable(std::string_view bytes)
+{
+    std::string text;
+    for (char c : bytes.substr(0, std::min(bytes.size(), shown_bytes))) text += c >= ' ' && c < 127 ? c : '.';
+    return text;
+}
+
+} // namespace
+
+std::string encode(const nlohmann::json &head, std::string_view body)
+{
+    // Text from the system or a user need not be UTF-8; such bytes are replaced in messages for people.
+    std::string text = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::string out;
+    out.reserve(prefix_bytes + text.size() + body.size());
+    out += magic;
+    put_u32(out, text.size());
+    put_u32(out, body.size());
+    out += text;
+    out += body;
+    return out;
+}
+
+void decoder::feed(std::string_view bytes)
+{
+    if (start_ && start_ * 2 >= buffer_.size()) {
+        buffer_.erase(0, start_);
+        start_ = 0;
+    }
+    buffer_ += bytes;
+}
+
+decoder::outcome decoder::damaged(std::string text)
+{
+    error_ = std::move(text);
+    return outcome::damaged;
+}
+
+decoder::outcome decoder::next(message *result)
+{
+    if (!error_.empty()) return outcome::damaged;
+    std::string_view rest = std::string_view(buffer_).substr(start_);
+    std::string_view mark = rest.substr(0, magic.size());
+    if (mark != magic.substr(0, mark.size())) return damaged(fmt::format("unexpected text '{}'", printable(rest)));
+    if (rest.size() < prefix_bytes) return outcome::incomplete;
+    std::uint32_t head = get_u32(rest.substr(4)), body = get_u32(rest.substr(8));
+    if (head > most_head || body > most_body)
+        return damaged(fmt::format("a message of {} and {} bytes is too long", head, body));
+    if (rest.size() < prefix_bytes + std::size_t(head) + body) return outcome::incomplete;
+    auto parsed = nlohmann::json::parse(rest.substr(prefix_bytes, head), nullptr, false);
+    if (!parsed.is_object() || !parsed.contains("type") || !parsed["type"].is_string())
+        return damaged(fmt::format("a message without a type: '{}'", printable(rest.substr(prefix_bytes, head))));
+    result->head = std::move(parsed);
+    result->body = rest.substr(prefix_bytes + head, body);
+    start_ += prefix_bytes + std::size_t(head) + body;
+    return outcome::complete;
+}
+
+} // namespace onesea::agent

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's conversation with the launcher:
+//
+//   agent: hello          who I am, and the ends of the ssh connection
+//   launcher: job         this node's part          agent: ready (address, ports) or failed
+//   launcher: table       where everybody is        agent: started or failed
+//   both: output, input, taken, exit, gone, signal, kill                agent: done
+//
+// The job ends here when the last local rank has ended; whatever the ranks have started and left is then killed, the
+// rest of their output is passed on, and the agent says `done`. If the control line breaks before that, everything is
+// killed at once: the launcher is dead, and nothing may be left behind.
+#include "agent/node_agent.hpp"
+
+#include "agent/channel.hpp"
+#include "agent/descendants.hpp"
+#include "agent/hosts.hpp"
+#include "agent/rank_set.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <optional>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace onesea::agent {
+namespace {
+
+constexpr std::size_t output_ahead = 1u << 20; // bytes queued to the launcher before the ranks have to wait
+constexpr double kill_seconds = 5;
+
+class node_agent final : public rank_set::listener {
+  public:
+    node_agent(int in, int out, const sigset_t &mask, int signal_fd)
+        : mask_(mask), signal_fd_(signal_fd),
+          line_(
+              loop_, in, out, [this](message &m) { received(m); }, [this](const std::string &) { over_ = true; })
+    {
+        line_.when_below(output_ahead, [this] {
+            if (ranks_) ranks_->pause_output(false);
+        });
+        loop_.watch(signal_fd_, EPOLLIN, [this](std::uint32_t) { take_signals(); });
+    }
+
+    int run();
+
+  private:
+    void hello();
+    void received(message &m);
+    void take_job(const message &m);
+    void take_table(const message &m);
+    void take_gone(const message &m);
+    void take_signals();
+    void failed(const request_error &e);
+    void finish();
+    void forward_input(const message &m);
+
+    void wrote(unsigned slot, int stream, std::string_view bytes) override;
+    void took_input(unsigned slot, std::size_t bytes) override;
+    void ended(unsigned slot, const rank_end &end) override;
+
+    event_loop loop_;
+    const sigset_t &mask_;
+    int signal_fd_;
+    channel line_;
+    std::optional<node_job> job_;
+    std::optional<node_memory> memory_;
+    std::optional<rank_set> ranks_;
+    bool started_ = false, over_ = false, done_ = false;
+};
+
+void node_agent::hello()
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    auto ends = parse_ssh_connection(getenv("SSH_CONNECTION"));
+    line_.send({{"type", "hello"},
+                {"control_version", control_version},
+                {"host", host},
+                {"pid", getpid()},
+                {"launcher_address", ends.client},
+                {"own_address", ends.server}});
+}
+
+void node_agent::received(message &m)
+{
+    std::string type = m.type();
+    try {
+        if (type == "job") take_job(m);
+        if (type == "table") take_table(m);
+    } catch (const request_error &e) {
+        failed(e);
+    }
+    if (!ranks_) return;
+    if (type == "gone") take_gone(m);
+    if (type == "input") forward_input(m);
+    if (type == "signal") ranks_->signal_all(m.head.at("number").get<int>());
+    if (type == "kill") ranks_->signal_all(SIGKILL);
+}
+
+void node_agent::take_job(const message &m)
+{
+    if (job_) throw request_error("the launcher sent a second job");
+    job_ = node_job_from(m.head);
+    memory_.emplace(*job_);
+    ranks_.emplace(loop_, *job_, *memory_, *this);
+    ranks_->prepare([this](const std::string &text) { line_.send({{"type", "warning"}, {"text", text}}); });
+    bool network = job_->needs_network();
+    line_.send({{"type", "ready"},
+                {"address", network ? net::to_string(memory_->address().address) : ""},
+                {"mtu", memory_->address().mtu},
+                {"ports", memory_->ports()}});
+}
+
+void node_agent::take_table(const message &m)
+{
+    if (!ranks_ || started_) throw request_error("the launcher's table came at a wrong time");
+    memory_->fill(job_table_from(m.head));
+    started_ = true;
+    ranks_->start(mask_);
+    line_.send({{"type", "started"}});
+}
+
+void node_agent::failed(const request_error &e)
+{
+    line_.send({{"type", "failed"}, {"text", e.what()}, {"code", e.code}});
+    if (ranks_) ranks_->signal_all(SIGKILL);
+    if (!ranks_ || ranks_->running() == 0) done_ = true;
+}
+
+void node_agent::take_gone(const message &m)
+{
+    for (const auto &entry : m.head.at("ranks"))
+        memory_->set_state(entry.at(0).get<unsigned>(), shm::rank_state(entry.at(1).get<std::uint8_t>()),
+                           entry.at(2).get<int>());
+}
+
+void node_agent::forward_input(const message &m)
+{
+    unsigned slot = m.head.at("slot").get<unsigned>();
+    if (m.body.empty())
+        ranks_->end_input(slot);
+    else
+        ranks_->give_input(slot, m.body);
+}
+
+void node_agent::wrote(unsigned slot, int stream, std::string_view bytes)
+{
+    line_.send({{"type", "output"}, {"rank", job_->ranks[slot].rank}, {"stream", stream}}, bytes);
+    if (line_.queued() > output_ahead) ranks_->pause_output(true);
+}
+
+void node_agent::took_input(unsigned slot, std::size_t bytes)
+{
+    line_.send({{"type", "taken"}, {"slot", slot}, {"bytes", bytes}});
+}
+
+void node_agent::ended(unsigned slot, const rank_end &end)
+{
+    int status = shell_status(end);
+    bool clean = memory_->progress_of(slot) == 2 || status == 0;
+    auto state = clean ? shm::rank_state::left : shm::rank_state::dead;
+    memory_->set_state(unsigned(end.rank), state, status);
+    line_.send({{"type", "exit"},
+                {"rank", end.rank},
+                {"code", end.code},
+                {"signal", end.signal},
+                {"core", end.core},
+                {"unfinished", end.unfinished},
+                {"state", int(state)},
+                {"status", status}});
+}
+
+void node_agent::take_signals()
+{
+    signalfd_siginfo info;
+    while (read(signal_fd_, &info, sizeof info) == ssize_t(sizeof info))
+        if (info.ssi_signo != SIGCHLD) over_ = true;
+    if (!ranks_) return;
+    ranks_->reap();
+    if (started_ && ranks_->running() == 0) done_ = true;
+}
+
+void node_agent::finish()
+{
+    if (!kill_descendants(kill_seconds))
+        line_.send({{"type", "warning"}, {"text", "some processes that the ranks started could not be killed"}});
+    if (!ranks_) return;
+    ranks_->reap();
+    ranks_->drain(1);
+}
+
+int node_agent::run()
+{
+    hello();
+    while (!over_ && !done_) {
+        loop_.run_once();
+        if (memory_) memory_->tell_ranks();
+    }
+    finish();
+    line_.send({{"type", "done"}});
+    line_.flush_blocking(600); // the launcher may be held up by whoever reads its output; if it dies the line ends
+    return 0;
+}
+
+void raise_file_limit()
+{
+    rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Returns in the agent proper; the other process waits for its end, kills what it left and ends likewise.
+void split_guard()
+{
+    pid_t watcher = getpid();
+    become_reaper();
+    pid_t agent = fork();
+    if (agent < 0) return;
+    if (agent == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != watcher) _exit(1);
+        return;
+    }
+    for (int fd : {0, 1}) close(fd);
+    int status = 0;
+    while (waitpid(agent, &status, 0) != agent) {
+    }
+    kill_descendants(kill_seconds);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+int safe_copy(int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return copy < 0 ? fd : copy;
+}
+
+} // namespace
+
+int run_agent(int control_in, int control_out, bool guard)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (guard) split_guard();
+    become_reaper();
+    raise_file_limit();
+    int in = safe_copy(control_in), out = control_in == control_out ? in : safe_copy(control_out);
+    int null_fd = open("/dev/null", O_RDWR);
+    for (int fd : {0, 1})
+        if (null_fd >= 0) dup2(null_fd, fd);
+    if (null_fd > 2) close(null_fd);
+
+    sigset_t before, taken;
+    sigemptyset(&taken);
+    for (int s : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&taken, s);
+    sigprocmask(SIG_BLOCK, &taken, &before);
+    int signal_fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+    return node_agent(in, out, before, signal_fd).run();
+}
+
+} // namespace onesea::agent

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent of a node: one process that carries out what the launcher says on the control line.
+#pragma once
+
+namespace onesea::agent {
+
+// Runs until the job has ended or the launcher is gone. `guard`: the caller cannot look after what the ranks leave
+// behind if the agent is killed (it came over ssh), so a second process does. Returns the exit status.
+int run_agent(int control_in, int control_out, bool guard);
+
+} // namespace onesea::agent

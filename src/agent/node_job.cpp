@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/node_job.hpp"
+
+#include "agent/hosts.hpp"
+
+#include <fmt/format.h>
+
+namespace onesea::agent {
+namespace {
+
+nlohmann::json programs_to_json(const node_job &job)
+{
+    nlohmann::json list = nlohmann::json::array();
+    for (const node_program &p : job.programs)
+        list.push_back({{"argv", p.argv},
+                        {"environment", p.environment},
+                        {"directory", p.directory},
+                        {"directory_required", p.directory_required}});
+    return list;
+}
+
+nlohmann::json ranks_to_json(const node_job &job)
+{
+    nlohmann::json list = nlohmann::json::array();
+    for (const node_rank &r : job.ranks) list.push_back({r.rank, r.program, r.has_input});
+    return list;
+}
+
+void check(const node_job &job)
+{
+    bool good = !job.ranks.empty() && job.ranks.size() <= shm::max_slots && job.node < job.nodes;
+    for (const node_rank &r : job.ranks) good = good && r.rank < job.total_ranks && r.program < job.programs.size();
+    for (const node_program &p : job.programs) good = good && !p.argv.empty();
+    if (!good) throw request_error("the launcher's description of the job makes no sense");
+}
+
+} // namespace
+
+nlohmann::json to_json(const node_job &job)
+{
+    return {{"type", "job"},
+            {"node", job.node},
+            {"nodes", job.nodes},
+            {"total_ranks", job.total_ranks},
+            {"ranks_on_machine", job.ranks_on_machine},
+            {"first_on_machine", job.first_on_machine},
+            {"ranks", ranks_to_json(job)},
+            {"programs", programs_to_json(job)},
+            {"key", job.key},
+            {"job_id", job.job_id},
+            {"secure", int(job.secure)},
+            {"transport", int(job.transport)},
+            {"heap_bytes", job.heap_bytes},
+            {"continue_on_death", job.continue_on_death},
+            {"bind", int(job.bind)},
+            {"interface", job.interface},
+            {"address", job.address}};
+}
+
+node_job node_job_from(const nlohmann::json &j)
+{
+    node_job job;
+    j.at("node").get_to(job.node);
+    j.at("nodes").get_to(job.nodes);
+    j.at("total_ranks").get_to(job.total_ranks);
+    j.at("ranks_on_machine").get_to(job.ranks_on_machine);
+    j.at("first_on_machine").get_to(job.first_on_machine);
+    for (const auto &r : j.at("ranks"))
+        job.ranks.push_back({r.at(0).get<unsigned>(), r.at(1).get<unsigned>(), r.at(2).get<bool>()});
+    for (const auto &p : j.at("programs"))
+        job.programs.push_back({p.at("argv").get<std::vector<std::string>>(), p.at("environment").get<variables>(),
+                                p.at("directory").get<std::string>(), p.at("directory_required").get<bool>()});
+    j.at("key").get_to(job.key);
+    j.at("job_id").get_to(job.job_id);
+    job.secure = shm::secure_mode(j.at("secure").get<std::uint32_t>());
+    job.transport = shm::transport_choice(j.at("transport").get<std::uint32_t>());
+    j.at("heap_bytes").get_to(job.heap_bytes);
+    j.at("continue_on_death").get_to(job.continue_on_death);
+    job.bind = bind_mode(j.at("bind").get<int>());
+    j.at("interface").get_to(job.interface);
+    j.at("address").get_to(job.address);
+    check(job);
+    return job;
+}
+
+nlohmann::json to_json(const job_table &table)
+{
+    nlohmann::json nodes = nlohmann::json::array();
+    for (const auto &n : table.nodes) nodes.push_back({n.address, n.mtu});
+    return {{"type", "table"}, {"nodes", nodes}, {"rank_nodes", table.rank_nodes}, {"rank_ports", table.rank_ports}};
+}
+
+job_table job_table_from(const nlohmann::json &j)
+{
+    job_table table;
+    for (const auto &n : j.at("nodes")) table.nodes.push_back({n.at(0).get<std::string>(), n.at(1).get<unsigned>()});
+    j.at("rank_nodes").get_to(table.rank_nodes);
+    j.at("rank_ports").get_to(table.rank_ports);
+    for (unsigned n : table.rank_nodes)
+        if (n >= table.nodes.size()) throw request_error("the launcher's table of nodes makes no sense");
+    return table;
+}
+
+std::string to_hex(const std::uint8_t *bytes, std::size_t n)
+{
+    std::string text;
+    for (std::size_t i = 0; i < n; ++i) text += fmt::format("{:02x}", bytes[i]);
+    return text;
+}
+
+bool from_hex(const std::string &text, std::uint8_t *bytes, std::size_t n)
+{
+    if (text.size() != 2 * n || text.find_first_not_of("0123456789abcdef") != text.npos) return false;
+    auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+    for (std::size_t i = 0; i < n; ++i) bytes[i] = std::uint8_t(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
+    return true;
+}
+
+} // namespace onesea::agent

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node's part of a job, as the launcher tells it to the agent on the control line.
+#pragma once
+
+#include "agent/job.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace onesea::agent {
+
+struct node_rank {
+    unsigned rank = 0;
+    unsigned program = 0;
+    bool has_input = false; // a pipe as stdin; else nothing to read
+};
+
+struct node_program {
+    std::vector<std::string> argv;
+    variables environment;
+    std::string directory;           // "": the agent's
+    bool directory_required = false; // given by the user; else the launcher's own, which another host may lack
+};
+
+struct node_job {
+    unsigned node = 0;
+    unsigned nodes = 1;
+    unsigned total_ranks = 1;
+    unsigned ranks_on_machine = 1;
+    unsigned first_on_machine = 0;
+    std::vector<node_rank> ranks; // of this node, in order of their slots
+    std::vector<node_program> programs;
+    std::string key, job_id; // hexadecimal
+    shm::secure_mode secure = shm::secure_mode::auth;
+    shm::transport_choice transport = shm::transport_choice::automatic;
+    std::uint64_t heap_bytes = 0;
+    bool continue_on_death = false;
+    bind_mode bind = bind_mode::automatic;
+    std::string interface; // --iface
+    std::string address;   // numeric, what others reach this node by if there is no --iface; "": the agent finds out
+
+    bool needs_network() const { return nodes > 1 || transport == shm::transport_choice::net; }
+};
+
+// Where every rank of the job is; sent once all agents have opened their sockets.
+struct job_table {
+    struct node {
+        std::string address;
+        unsigned mtu = 0;
+    };
+    std::vector<node> nodes;
+    std::vector<unsigned> rank_nodes;
+    std::vector<unsigned> rank_ports;
+};
+
+nlohmann::json to_json(const node_job &job);
+node_job node_job_from(const nlohmann::json &j); // throws nlohmann::json::exception or request_error
+
+nlohmann::json to_json(const job_table &table);
+job_table job_table_from(const nlohmann::json &j);
+
+std::string to_hex(const std::uint8_t *bytes, std::size_t n);
+bool from_hex(const std::string &text, std::uint8_t *bytes, std::size_t n);
+
+} // namespace onesea::agent

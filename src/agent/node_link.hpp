@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launcher's side of one node: the process that is, or leads to, its agent, and the control line.
+#pragma once
+
+#include "agent/channel.hpp"
+#include "agent/placement.hpp"
+
+#include <memory>
+
+namespace onesea::agent {
+
+struct agent_command {
+    std::string own_program;  // the file of this very command, for this machine
+    std::string remote_shell; // words, split at blanks; "": ssh
+    std::string prefix;       // of the installation on other hosts
+};
+
+// The words that start an agent on another host. Pure.
+std::vector<std::string> remote_words(const agent_command &command, const std::string &host);
+
+class node_link {
+  public:
+    // Starts the process. Throws request_error.
+    node_link(event_loop &loop, const agent_command &command, const placed_node &node, const sigset_t &mask,
+              channel::on_message received, channel::on_end ended);
+    ~node_link();
+
+    void send(const nlohmann::json &head, std::string_view body = {}) { line_->send(head, body); }
+    void pause(bool paused) { line_->pause(paused); }
+    void hang_up() { line_.reset(); } // the agent then kills its ranks and ends
+    pid_t pid() const { return pid_; }
+    const std::string &error_text() const { return error_text_; } // what ssh said
+
+    // Filled in by the launcher as the conversation goes on.
+    bool said_hello = false, ready = false, failed = false, done = false, ended = false, reaped = false;
+    int wait_status = 0;
+    std::string own_address, launcher_address, address;
+    unsigned mtu = 0;
+    std::vector<unsigned> ports;
+
+  private:
+    void read_errors();
+
+    event_loop &loop_;
+    pid_t pid_ = -1;
+    int errors_ = -1;
+    std::string error_text_;
+    std::unique_ptr<channel> line_;
+
+  public:
+    void collect_errors(); // what is still in ssh's stderr
+};
+
+} // namespace onesea::agent

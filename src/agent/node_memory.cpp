@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arena, doorbells and the lifeline's reading end are inherited by every rank of the node under the same numbers, so
+// they are not close-on-exec here: the agent runs nothing but ranks. A rank's own socket is close-on-exec and kept by
+// its child only. One lifeline serves all: nothing is ever written to it, each rank only waits for its end.
+#include "agent/node_memory.hpp"
+
+#include "agent/hosts.hpp"
+#include "base/birth.hpp"
+#include "base/error.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace onesea::agent {
+namespace {
+
+[[noreturn]] void refuse(const char *what, int error)
+{
+    throw request_error(fmt::format("{}: {}{}", what, strerror(error),
+                                    error == EMFILE ? " (raise the limit of open files: ulimit -n)" : ""));
+}
+
+} // namespace
+
+node_memory::node_memory(const node_job &job) : job_(job)
+{
+    shm::arena_plan plan;
+    plan.node = job.node;
+    plan.nodes.resize(job.nodes);
+    plan.rank_capacity = job.total_ranks;
+    plan.slots = unsigned(job.ranks.size());
+    plan.ranks_on_machine = job.ranks_on_machine;
+    plan.heap_bytes = job.heap_bytes;
+    plan.secure = job.secure;
+    plan.transport = job.transport;
+    plan.continue_on_death = job.continue_on_death;
+    if (!from_hex(job.key, plan.key, sizeof plan.key) || !from_hex(job.job_id, plan.job_id, sizeof plan.job_id))
+        throw request_error("the launcher sent no key");
+    if (int error = shm::arena::create(plan, &arena_, &arena_fd_))
+        refuse(fmt::format("no shared memory for {} ranks with heaps of {} bytes", plan.slots, plan.heap_bytes).c_str(),
+               -error);
+    try {
+        fcntl(arena_fd_, F_SETFD, 0);
+        if (pipe2(lifeline_, O_CLOEXEC) != 0) refuse("pipe", errno);
+        fcntl(lifeline_[0], F_SETFD, 0);
+        open_doorbells();
+        if (job.needs_network()) open_sockets();
+    } catch (...) {
+        close_all();
+        throw;
+    }
+}
+
+node_memory::~node_memory() { close_all(); }
+
+void node_memory::close_all()
+{
+    for (int fd : doorbells_) close(fd);
+    for (int fd : sockets_) close(fd);
+    for (int fd : {arena_fd_, lifeline_[0], lifeline_[1]})
+        if (fd >= 0) close(fd);
+}
+
+void node_memory::open_doorbells()
+{
+    for (unsigned s = 0; s < job_.ranks.size(); ++s) {
+        int fd = eventfd(0, EFD_NONBLOCK);
+        if (fd < 0) refuse("eventfd", errno);
+        doorbells_.push_back(fd);
+        arena_.slot_at(s).rank = int(job_.ranks[s].rank);
+        arena_.slot_at(s).doorbell = fd;
+    }
+}
+
+void node_memory::open_sockets()
+{
+    std::string error;
+    net::ip_address wanted;
+    bool loopback = net::parse_ip(job_.address, &wanted) && wanted.is_loopback();
+    auto chosen = choose_address({job_.interface, job_.address, loopback}, net::list_interfaces(), &error);
+    if (!chosen) throw request_error(error);
+    address_ = *chosen;
+    for (std::size_t s = 0; s < job_.ranks.size(); ++s) {
+        net::udp_socket socket;
+        if (net::open_udp_socket(address_.address, &socket) != SEA_OK) throw request_error(last_error());
+        sockets_.push_back(socket.fd);
+        ports_.push_back(socket.port);
+    }
+}
+
+std::vector<unsigned> node_memory::ports() const { return ports_; }
+
+void node_memory::fill(const job_table &table)
+{
+    if (table.nodes.size() != job_.nodes || table.rank_nodes.size() != job_.total_ranks ||
+        table.rank_ports.size() != job_.total_ranks)
+        throw request_error("the launcher's table does not fit its job");
+    for (std::size_t n = 0; n < table.nodes.size(); ++n) {
+        net::ip_address address;
+        if (!table.nodes[n].address.empty() && !net::parse_ip(table.nodes[n].address, &address))
+            throw request_error(fmt::format("'{}' is no numeric address", table.nodes[n].address));
+        shm::node_entry &entry = arena_.nodes()[n];
+        memcpy(entry.address, address.bytes, sizeof entry.address);
+        entry.mtu = table.nodes[n].mtu;
+        // A link-local address needs the number of the interface as this node counts them.
+        entry.scope = address.scope ? address_.address.scope : 0;
+    }
+    for (std::size_t r = 0; r < table.rank_nodes.size(); ++r) {
+        shm::rank_entry &entry = arena_.ranks()[r];
+        entry.node = table.rank_nodes[r];
+        entry.port = std::uint16_t(table.rank_ports[r]);
+        entry.state.store(std::uint8_t(shm::rank_state::alive), std::memory_order_relaxed);
+    }
+    arena_.header().ranks = job_.total_ranks;
+    arena_.header().world = job_.total_ranks;
+}
+
+std::string node_memory::birth_of(unsigned slot) const
+{
+    birth b;
+    b.rank = int(job_.ranks[slot].rank);
+    b.slot = slot;
+    b.arena_fd = arena_fd_;
+    b.udp_fd = own_descriptor(slot);
+    b.lifeline_fd = lifeline_[0];
+    return format(b);
+}
+
+unsigned node_memory::progress_of(unsigned slot) const
+{
+    return arena_.slot_at(slot).initialized.load(std::memory_order_acquire);
+}
+
+void node_memory::set_state(unsigned rank, shm::rank_state state, int status)
+{
+    if (rank >= job_.total_ranks) return;
+    shm::rank_entry &entry = arena_.ranks()[rank];
+    entry.status.store(std::uint8_t(status), std::memory_order_relaxed);
+    entry.state.store(std::uint8_t(state), std::memory_order_release);
+    changed_ = true;
+}
+
+void node_memory::tell_ranks()
+{
+    if (!changed_) return;
+    changed_ = false;
+    arena_.header().membership.fetch_add(1, std::memory_order_acq_rel);
+    for (int fd : doorbells_) eventfd_write(fd, 1);
+}
+
+} // namespace onesea::agent

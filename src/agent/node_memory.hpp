@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ranks of a node share, on the agent's side: the arena, doorbells, the UDP socket of each rank, and the
+// lifeline whose end tells the ranks that the agent has died.
+#pragma once
+
+#include "agent/address.hpp"
+#include "agent/node_job.hpp"
+
+namespace onesea::agent {
+
+class node_memory {
+  public:
+    // Makes everything but the addresses of the others. Throws request_error.
+    explicit node_memory(const node_job &job);
+    ~node_memory();
+    node_memory(const node_memory &) = delete;
+    node_memory &operator=(const node_memory &) = delete;
+
+    const node_address &address() const { return address_; } // empty without a network
+    std::vector<unsigned> ports() const;
+
+    // Fills the tables; all ranks of the job are alive from now on.
+    void fill(const job_table &table);
+
+    // Value of ONESEA_BIRTH for a slot, and the descriptor that only this rank keeps (-1: none).
+    std::string birth_of(unsigned slot) const;
+    int own_descriptor(unsigned slot) const { return sockets_.empty() ? -1 : sockets_[slot]; }
+
+    // How far a local rank came: 0 sea_init() never called, 1 called, 2 sea_finalize() done.
+    unsigned progress_of(unsigned slot) const;
+
+    // A rank of the job has ended; tell_ranks() wakes the local ones to look.
+    void set_state(unsigned rank, shm::rank_state state, int status);
+    void tell_ranks();
+
+  private:
+    void open_doorbells();
+    void open_sockets();
+    void close_all();
+
+    const node_job &job_;
+    node_address address_;
+    shm::arena arena_;
+    int arena_fd_ = -1;
+    int lifeline_[2] = {-1, -1};
+    std::vector<int> doorbells_, sockets_;
+    std::vector<unsigned> ports_;
+    bool changed_ = false;
+};
+
+} // namespace onesea::agent

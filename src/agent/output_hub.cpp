@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/output_hub.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace onesea::agent {
+namespace {
+
+constexpr std::size_t tail_bytes = 2048;
+
+} // namespace
+
+output_hub::output_hub(event_loop &loop, const job_request &request, const placement &placed)
+    : request_(request), placed_(placed),
+      shown_(!request.quiet || request.output_directory.empty()), lines_{line_merger(placed.ranks.size() > 1 ||
+                                                                                     request.tag.any()),
+                                                                         line_merger(placed.ranks.size() > 1 ||
+                                                                                     request.tag.any())},
+      sinks_{{loop, STDOUT_FILENO}, {loop, STDERR_FILENO}}
+{
+    if (!request.output_directory.empty()) open_files();
+    if (!shown_) tails_.resize(placed.ranks.size());
+}
+
+output_hub::~output_hub()
+{
+    for (int fd : files_) close(fd);
+}
+
+void output_hub::open_files()
+{
+    std::error_code error;
+    std::filesystem::create_directories(request_.output_directory, error);
+    if (error) throw request_error(fmt::format("--output {}: {}", request_.output_directory, error.message()));
+    for (std::size_t r = 0; r < placed_.ranks.size(); ++r)
+        for (const char *kind : {"out", "err"}) {
+            auto path = fmt::format("{}/rank.{}.{}", request_.output_directory, r, kind);
+            int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+            if (fd < 0) throw request_error(fmt::format("--output: '{}' cannot be written: {}", path, strerror(errno)));
+            files_.push_back(fd);
+        }
+}
+
+void output_hub::write_file(unsigned rank, int stream, std::string_view bytes)
+{
+    if (files_.empty()) return;
+    while (!bytes.empty()) {
+        ssize_t n = write(files_[rank * 2 + unsigned(stream) - 1], bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            if (file_error_.empty())
+                file_error_ =
+                    fmt::format("output of rank {} is lost: {}: {}", rank, request_.output_directory, strerror(errno));
+            return;
+        }
+        bytes.remove_prefix(std::size_t(n));
+    }
+}
+
+std::string output_hub::tag(unsigned rank) const
+{
+    const tag_choice &wanted = request_.tag;
+    if (!wanted.any()) return {};
+    std::string text;
+    auto add = [&](std::string part) { text += (text.empty() ? "" : " ") + part; };
+    if (wanted.rank) add(std::to_string(rank));
+    if (wanted.host) add(placed_.nodes[placed_.ranks[rank].node].host);
+    if (wanted.time) {
+        timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        tm local;
+        localtime_r(&now.tv_sec, &local);
+        add(fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec, now.tv_nsec / 1'000'000));
+    }
+    return "[" + text + "] ";
+}
+
+void output_hub::take(unsigned rank, int stream, std::string_view bytes)
+{
+    write_file(rank, stream, bytes);
+    if (!shown_) {
+        if (stream == 1) return;
+        std::string &tail = tails_[rank];
+        tail += bytes;
+        if (tail.size() > 2 * tail_bytes) tail.erase(0, tail.size() - tail_bytes);
+        return;
+    }
+    line_merger &lines = lines_[stream - 1];
+    if (bytes.empty())
+        lines.finish(int(rank), tag(rank));
+    else
+        lines.add(int(rank), bytes, tag(rank));
+    sinks_[stream - 1].write(lines.take());
+}
+
+void output_hub::say(std::string_view line)
+{
+    lines_[1].add(0x7fffffff, fmt::format("onesea: {}\n", line), {});
+    sinks_[1].write(lines_[1].take());
+}
+
+std::size_t output_hub::queued() const { return sinks_[0].queued() + sinks_[1].queued(); }
+
+void output_hub::on_progress(const std::function<void()> &fn)
+{
+    for (byte_sink &s : sinks_) s.on_progress(fn);
+}
+
+bool output_hub::reader_gone() const { return sinks_[0].error() == EPIPE; }
+
+void output_hub::flush(double seconds)
+{
+    for (byte_sink &s : sinks_) s.flush_blocking(seconds);
+}
+
+std::string output_hub::file_error() const
+{
+    if (int error = sinks_[0].error(); error && error != EPIPE && file_error_.empty())
+        return fmt::format("output is lost: stdout: {}", strerror(error));
+    return file_error_;
+}
+
+std::string output_hub::hidden_errors(unsigned rank) const
+{
+    if (tails_.empty()) return {};
+    std::string_view text = tails_[rank];
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    for (std::size_t at = text.size(), lines = 0; at-- > 0;)
+        if (text[at] == '\n' && ++lines == 5) return std::string(text.substr(at + 1));
+    return std::string(text);
+}
+
+} // namespace onesea::agent

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the output of the ranks goes: the terminal, line by line and tagged, and files.
+#pragma once
+
+#include "agent/byte_sink.hpp"
+#include "agent/lines.hpp"
+#include "agent/placement.hpp"
+
+#include <memory>
+
+namespace onesea::agent {
+
+class output_hub {
+  public:
+    // Opens the files of --output. Throws request_error.
+    output_hub(event_loop &loop, const job_request &request, const placement &placed);
+    ~output_hub();
+
+    void take(unsigned rank, int stream, std::string_view bytes); // stream 1 or 2; empty: it is closed
+    void say(std::string_view line);                              // by the launcher, to stderr
+    std::size_t queued() const;
+    void on_progress(const std::function<void()> &fn);
+    bool reader_gone() const; // nobody reads stdout any more
+    void flush(double seconds);
+    std::string file_error() const; // "" if everything reached its file
+
+    // The last lines that the rank wrote to stderr, "" if they were shown already.
+    std::string hidden_errors(unsigned rank) const;
+
+  private:
+    std::string tag(unsigned rank) const;
+    void open_files();
+    void write_file(unsigned rank, int stream, std::string_view bytes);
+
+    const job_request &request_;
+    const placement &placed_;
+    bool shown_;
+    line_merger lines_[2];
+    byte_sink sinks_[2];
+    std::vector<int> files_; // rank * 2 + stream - 1
+    std::string file_error_;
+    std::vector<std::string> tails_; // end of each rank's stderr if that is not shown
+};
+
+} // namespace onesea::agent

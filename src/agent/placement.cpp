@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks are numbered in blocks: the first node has the first ones. How many a node gets:
+//   --ppn K           K each, as many nodes as it takes
+//   slots given       as many as a host has slots, in order; a host without a number has one
+//   otherwise         equal shares, the first nodes one more
+// --nodes M on H hosts: the first M hosts if M <= H, else each host carries M/H virtual nodes. A node that would have
+// no rank is left out.
+#include "agent/placement.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <numeric>
+
+namespace onesea::agent {
+namespace {
+
+constexpr unsigned most_ranks = 1u << 20; // 24 bits name a rank; tables are kept far smaller
+
+bool has_slots(const job_request &r)
+{
+    return std::any_of(r.hosts.begin(), r.hosts.end(), [](const host_slots &h) { return h.slots != 0; });
+}
+
+unsigned ceil_div(unsigned a, unsigned b) { return (a + b - 1) / b; }
+
+// Programs without a count get one rank each, or, if there is only one, what the hosts or --nodes and --ppn suggest.
+std::vector<unsigned> rank_counts(const job_request &r)
+{
+    std::vector<unsigned> counts;
+    for (const program &p : r.programs) counts.push_back(p.count ? p.count : 1);
+    if (r.programs.size() == 1 && r.programs[0].count == 0) {
+        unsigned slots = 0;
+        for (const host_slots &h : r.hosts) slots += std::max(1u, h.slots);
+        unsigned nodes = r.nodes ? r.nodes : std::max<unsigned>(1, unsigned(r.hosts.size()));
+        if (r.per_node)
+            counts[0] = r.per_node * nodes;
+        else
+            counts[0] = r.nodes && r.nodes > slots ? r.nodes : std::max(1u, slots);
+    }
+    return counts;
+}
+
+// The host of each node, and how many ranks it may take (0: no limit).
+std::vector<host_slots> list_nodes(const job_request &r, unsigned ranks)
+{
+    std::vector<host_slots> hosts = r.hosts;
+    if (hosts.empty()) hosts.push_back({"localhost", 0});
+    unsigned wanted = r.nodes;
+    if (!wanted) {
+        wanted = unsigned(hosts.size());
+        if (r.per_node && r.hosts.empty()) wanted = ceil_div(ranks, r.per_node);
+    }
+    if (wanted <= hosts.size()) {
+        hosts.resize(wanted);
+        return hosts;
+    }
+    std::vector<host_slots> nodes;
+    for (unsigned i = 0; i < wanted; ++i) {
+        const host_slots &host = hosts[std::size_t(i) * hosts.size() / wanted];
+        unsigned here = unsigned(ceil_div(wanted, unsigned(hosts.size())));
+        nodes.push_back({host.name, host.slots ? ceil_div(host.slots, here) : 0});
+    }
+    return nodes;
+}
+
+std::vector<unsigned> by_slots(const std::vector<host_slots> &nodes, unsigned ranks)
+{
+    std::vector<unsigned> shares;
+    unsigned left = ranks;
+    for (const host_slots &n : nodes) {
+        shares.push_back(std::min(left, std::max(1u, n.slots)));
+        left -= shares.back();
+    }
+    if (left)
+        throw request_error(fmt::format("{} ranks do not fit in the {} slots of the hosts; give them more slots or "
+                                        "leave the numbers out",
+                                        ranks, ranks - left));
+    return shares;
+}
+
+std::vector<unsigned> shares_of(const job_request &r, const std::vector<host_slots> &nodes, unsigned ranks)
+{
+    std::vector<unsigned> shares(nodes.size());
+    if (r.per_node) {
+        if (std::uint64_t(r.per_node) * nodes.size() < ranks)
+            throw request_error(
+                fmt::format("{} ranks do not fit on {} nodes with --ppn {}", ranks, nodes.size(), r.per_node));
+        for (std::size_t i = 0, left = ranks; i < shares.size(); left -= shares[i++])
+            shares[i] = unsigned(std::min<std::size_t>(left, r.per_node));
+    } else if (has_slots(r)) {
+        shares = by_slots(nodes, ranks);
+    } else {
+        for (std::size_t i = 0; i < shares.size(); ++i)
+            shares[i] = unsigned(ranks / shares.size() + (i < ranks % shares.size()));
+    }
+    return shares;
+}
+
+void count_machines(placement &placed)
+{
+    std::map<std::string, unsigned> total;
+    auto machine = [](const placed_node &n) { return n.local ? std::string() : n.host; };
+    for (placed_node &n : placed.nodes) {
+        n.first_on_machine = total[machine(n)];
+        total[machine(n)] += unsigned(n.ranks.size());
+    }
+    for (placed_node &n : placed.nodes) n.ranks_on_machine = total[machine(n)];
+}
+
+} // namespace
+
+placement place(const job_request &request, const std::function<bool(const std::string &)> &is_local)
+{
+    std::vector<unsigned> counts = rank_counts(request);
+    std::uint64_t total = std::accumulate(counts.begin(), counts.end(), std::uint64_t(0));
+    if (total > most_ranks)
+        throw request_error(fmt::format("{} ranks are more than the {} possible", total, most_ranks));
+    std::vector<host_slots> nodes = list_nodes(request, unsigned(total));
+    std::vector<unsigned> shares = shares_of(request, nodes, unsigned(total));
+
+    placement placed;
+    unsigned rank = 0, part = 0, of_part = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (shares[i] == 0) continue;
+        if (shares[i] > shm::max_slots)
+            throw request_error(fmt::format("{} ranks on node {} ({}) are more than the {} one node can have",
+                                            shares[i], i, nodes[i].name, shm::max_slots));
+        placed_node node{nodes[i].name, is_local(nodes[i].name), {}, 0, 0};
+        for (unsigned s = 0; s < shares[i]; ++s, ++rank) {
+            for (; of_part == counts[part]; of_part = 0) ++part;
+            ++of_part;
+            node.ranks.push_back(rank);
+            placed.ranks.push_back({unsigned(placed.nodes.size()), s, part});
+        }
+        placed.nodes.push_back(std::move(node));
+    }
+    count_machines(placed);
+    return placed;
+}
+
+std::string ranges(const std::vector<unsigned> &numbers)
+{
+    std::string text;
+    for (std::size_t i = 0, end; i < numbers.size(); i = end) {
+        for (end = i + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;) ++end;
+        if (!text.empty()) text += ',';
+        text += end - i == 1 ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[end - 1]);
+    }
+    return text;
+}
+
+std::string describe(const placement &placed, const job_request &request)
+{
+    std::string text = fmt::format("{} {} on {} {}\n", placed.ranks.size(), placed.ranks.size() == 1 ? "rank" : "ranks",
+                                   placed.nodes.size(), placed.nodes.size() == 1 ? "node" : "nodes");
+    for (std::size_t n = 0; n < placed.nodes.size(); ++n) {
+        std::map<unsigned, std::vector<unsigned>> by_program;
+        for (unsigned r : placed.nodes[n].ranks) by_program[placed.ranks[r].program].push_back(r);
+        for (const auto &[part, ranks] : by_program)
+            text += fmt::format("node {}  {}{}  {} {}  {}\n", n, placed.nodes[n].host,
+                                placed.nodes[n].local ? " (this machine)" : "", ranks.size() == 1 ? "rank" : "ranks",
+                                ranges(ranks), fmt::join(request.programs[part].argv, " "));
+    }
+    return text;
+}
+
+} // namespace onesea::agent

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's pipes outlive it as long as a process that it has started holds them. When a rank ends, what its pipes hold
+// is passed on before its end is told, so output never comes after the news; the rest comes as it is written, and
+// drain() takes what remains after everything has been killed.
+#include "agent/rank_set.hpp"
+
+#include "agent/binding.hpp"
+#include "agent/environment.hpp"
+#include "agent/hosts.hpp"
+#include "agent/start.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace onesea::agent {
+namespace {
+
+constexpr std::size_t most_at_end = 4u << 20; // bytes read from a pipe before its rank's end is told
+
+void close_if(int fd)
+{
+    if (fd >= 0) close(fd);
+}
+
+struct pipe_ends {
+    int read = -1, write = -1;
+};
+
+pipe_ends make_pipe()
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        throw request_error(fmt::format("pipe: {}{}", strerror(errno),
+                                        errno == EMFILE ? " (raise the limit of open files: ulimit -n)" : ""));
+    return {fds[0], fds[1]};
+}
+
+void no_wait(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+bool is_directory(const std::string &path)
+{
+    struct stat info;
+    return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+} // namespace
+
+rank_set::rank_set(event_loop &loop, const node_job &job, node_memory &memory, listener &to)
+    : loop_(loop), job_(job), memory_(memory), to_(to), processes_(job.ranks.size())
+{
+}
+
+rank_set::~rank_set()
+{
+    for (process &p : processes_) {
+        for (int fd : {p.out[0].fd, p.out[1].fd, p.in}) {
+            if (fd >= 0) loop_.forget(fd);
+            close_if(fd);
+        }
+    }
+}
+
+void rank_set::prepare(const std::function<void(const std::string &)> &warn)
+{
+    std::vector<bool> used(job_.programs.size());
+    for (const node_rank &r : job_.ranks) used[r.program] = true;
+    for (std::size_t i = 0; i < job_.programs.size(); ++i) {
+        const node_program &program = job_.programs[i];
+        prepared ready;
+        const variables *changes[] = {&program.environment};
+        ready.environment = merge_environment(environ, changes);
+        ready.directory = program.directory;
+        if (used[i] && !ready.directory.empty() && !is_directory(ready.directory)) {
+            if (program.directory_required)
+                throw request_error(fmt::format("the directory '{}' is not there", ready.directory));
+            warn(fmt::format("there is no directory '{}'; the ranks start in the login directory", ready.directory));
+            ready.directory.clear();
+        }
+        const std::string &name = program.argv[0];
+        int status =
+            used[i] ? find_program(name, value_of(ready.environment, "PATH"), ready.directory, &ready.path) : 0;
+        if (status == 127) throw request_error(fmt::format("program '{}' not found", name), 127);
+        if (status) throw request_error(fmt::format("program '{}' is not executable", name), status);
+        programs_.push_back(std::move(ready));
+    }
+}
+
+void rank_set::start(const sigset_t &mask)
+{
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    try {
+        for (unsigned s = 0; s < processes_.size(); ++s) start_one(s, mask, null_fd);
+    } catch (...) {
+        close_if(null_fd);
+        throw;
+    }
+    close_if(null_fd);
+    for (unsigned s = 0; s < processes_.size(); ++s) watch_streams(s);
+}
+
+variables rank_set::own_variables(unsigned slot) const
+{
+    return {{"ONESEA_BIRTH", memory_.birth_of(slot)},          {"ONESEA_RANK", std::to_string(job_.ranks[slot].rank)},
+            {"ONESEA_SIZE", std::to_string(job_.total_ranks)}, {"ONESEA_NODE", std::to_string(job_.node)},
+            {"ONESEA_NODES", std::to_string(job_.nodes)},      {"ONESEA_LOCAL_RANK", std::to_string(slot)}};
+}
+
+void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
+{
+    static const std::vector<int> allowed = allowed_cpus();
+    static const std::vector<std::vector<int>> numa = numa_groups();
+    const node_rank &rank = job_.ranks[slot];
+    const prepared &program = programs_[rank.program];
+    process &p = processes_[slot];
+
+    pipe_ends out = make_pipe(), err = make_pipe(), in;
+    p.out[0].fd = out.read;
+    p.out[1].fd = err.read;
+    if (rank.has_input) in = make_pipe();
+    p.in = in.write;
+
+    start_request request;
+    request.path = program.path;
+    request.argv = job_.programs[rank.program].argv;
+    request.environment = program.environment;
+    for (auto &[name, value] : own_variables(slot)) request.environment.push_back(name + "=" + value);
+    request.directory = program.directory;
+    request.in = rank.has_input ? in.read : null_fd;
+    request.out = out.write;
+    request.err = err.write;
+    if (int own = memory_.own_descriptor(slot); own >= 0) request.keep.push_back(own);
+    auto cpus = choose_cpus(job_.bind, job_.first_on_machine + slot, job_.ranks_on_machine, allowed, numa);
+    request.cpus = cpus ? &*cpus : nullptr;
+    request.mask = &mask;
+    const char *step = "";
+    int error = start_process(request, &p.pid, &step);
+    for (int fd : {out.write, err.write, in.read}) close_if(fd);
+    if (error)
+        throw request_error(
+            fmt::format("program '{}' cannot be started: {}: {}", request.argv[0], step, strerror(error)),
+            strcmp(step, "execve") == 0 ? 126 : status_launcher);
+    p.alive = true;
+    slots_[p.pid] = slot;
+    ++running_;
+}
+
+void rank_set::watch_streams(unsigned slot)
+{
+    process &p = processes_[slot];
+    for (int i = 0; i < 2; ++i) {
+        no_wait(p.out[i].fd);
+        loop_.watch(p.out[i].fd, paused_ ? 0u : std::uint32_t(EPOLLIN),
+                    [this, slot, i](std::uint32_t) { read_stream(slot, i, 1); });
+    }
+    if (p.in < 0) return;
+    no_wait(p.in);
+    loop_.watch(p.in, 0, [this, slot](std::uint32_t events) {
+        if (events & EPOLLOUT)
+            write_input(slot);
+        else
+            close_input(slot); // nobody reads it any more
+    });
+}
+
+void rank_set::read_stream(unsigned slot, int index, std::size_t most)
+{
+    static std::array<char, 1 << 16> bytes;
+    stream &from = processes_[slot].out[index];
+    for (std::size_t got = 0; from.fd >= 0 && got < most;) {
+        ssize_t n = read(from.fd, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return;
+        if (n <= 0) return close_stream(slot, index);
+        got += std::size_t(n);
+        to_.wrote(slot, index + 1, {bytes.data(), std::size_t(n)});
+    }
+}
+
+void rank_set::close_stream(unsigned slot, int index)
+{
+    stream &from = processes_[slot].out[index];
+    if (from.fd < 0) return;
+    loop_.forget(from.fd);
+    close(std::exchange(from.fd, -1));
+    to_.wrote(slot, index + 1, {});
+}
+
+void rank_set::pause_output(bool paused)
+{
+    paused_ = paused;
+    for (process &p : processes_)
+        for (stream &s : p.out)
+            if (s.fd >= 0) loop_.change(s.fd, paused ? 0u : std::uint32_t(EPOLLIN));
+}
+
+void rank_set::give_input(unsigned slot, std::string_view bytes)
+{
+    if (slot >= processes_.size()) return;
+    if (processes_[slot].in < 0) return to_.took_input(slot, bytes.size()); // nobody reads: it is gone, as with a pipe
+    processes_[slot].input.emplace_back(bytes);
+    write_input(slot);
+}
+
+void rank_set::end_input(unsigned slot)
+{
+    if (slot >= processes_.size()) return;
+    processes_[slot].input_ends = true;
+    if (processes_[slot].in >= 0) write_input(slot);
+}
+
+void rank_set::write_input(unsigned slot)
+{
+    process &p = processes_[slot];
+    while (!p.input.empty()) {
+        std::string &front = p.input.front();
+        ssize_t n = write(p.in, front.data(), front.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return loop_.change(p.in, EPOLLOUT);
+        if (n < 0) return close_input(slot);
+        to_.took_input(slot, std::size_t(n));
+        front.erase(0, std::size_t(n));
+        if (front.empty()) p.input.pop_front();
+    }
+    loop_.change(p.in, 0);
+    if (p.input_ends) close_input(slot);
+}
+
+void rank_set::close_input(unsigned slot)
+{
+    process &p = processes_[slot];
+    if (p.in < 0) return;
+    loop_.forget(p.in);
+    close(std::exchange(p.in, -1));
+    for (const std::string &rest : p.input) to_.took_input(slot, rest.size());
+    p.input.clear();
+}
+
+void rank_set::signal_all(int number)
+{
+    for (const process &p : processes_)
+        if (p.alive) kill(-p.pid, number);
+}
+
+bool rank_set::reap()
+{
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid == 0) return true;
+        if (pid < 0 && errno == EINTR) continue;
+        if (pid < 0) return false;
+        auto found = slots_.find(pid);
+        if (found == slots_.end()) continue; // an orphan that came to us
+        unsigned slot = found->second;
+        slots_.erase(found);
+        processes_[slot].alive = false;
+        --running_;
+        for (int i = 0; i < 2; ++i) read_stream(slot, i, most_at_end);
+        close_input(slot);
+        rank_end end = end_from_wait(int(job_.ranks[slot].rank), status);
+        end.unfinished = end.signal == 0 && end.code == 0 && memory_.progress_of(slot) == 1;
+        to_.ended(slot, end);
+    }
+}
+
+void rank_set::drain(double seconds)
+{
+    std::uint64_t until = now_ns() + std::uint64_t(seconds * 1e9);
+    for (unsigned s = 0; s < processes_.size(); ++s)
+        for (int i = 0; i < 2; ++i) {
+            while (processes_[s].out[i].fd >= 0 && now_ns() < until) {
+                pollfd p{processes_[s].out[i].fd, POLLIN, 0};
+                poll(&p, 1, 20);
+                read_stream(s, i, 1);
+            }
+            close_stream(s, i);
+        }
+}
+
+} // namespace onesea::agent
