@@ -45,8 +45,8 @@ struct shm_transport::peer {
 };
 
 shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to)
-    : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), only_self_(only_self), sink_(to),
-      own_segments_(a.segments(own_slot)), heaps_(a.header().slots), peers_(a.header().slots)
+    : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), sink_(to), own_segments_(a.segments(own_slot)),
+      heaps_(a.header().slots), peers_(a.header().slots)
 {
     for (unsigned s = 0; s < a.header().slots; ++s) {
         if (a.slot_at(s).rank < 0 || (only_self && s != own_slot)) continue;

@@ -19,7 +19,7 @@ namespace onesea::shm {
 
 class shm_transport final : public transport {
   public:
-    // use_messages false: only self is reached (a job that was forced to another transport).
+    // only_self: no other rank is reached (a job that was forced to another transport).
     shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to);
     ~shm_transport() override;
 
@@ -61,7 +61,6 @@ class shm_transport final : public transport {
     const arena &arena_;
     unsigned own_;
     int own_rank_;
-    bool only_self_;
     sink &sink_;
     segments own_segments_;
     std::unordered_map<int, unsigned> slot_of_;

@@ -61,7 +61,9 @@ class ShmTransportTest : public ::testing::Test {
     }
     void run()
     {
-        for (int i = 0; i < 100000 && (b_->poll(0) | a_->poll(0)); ++i) {
+        for (int i = 0; i < 100000; ++i) {
+            bool one = b_->poll(0), other = a_->poll(0);
+            if (!one && !other) break;
         }
     }
     static outgoing message(const void *payload, std::size_t bytes, delivery *done)
