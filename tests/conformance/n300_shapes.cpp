@@ -135,7 +135,7 @@ STEP(302, boxes_that_do_not_fit_are_refused)
     std::vector<sea_addr> all = t.exchange(p.address());
     sea_addr a = all[std::size_t((t.rank + 1) % t.size)];
     std::vector<unsigned char> data(8192, 1);
-    std::int64_t sixty_four[SEA_STRIDE_LEVELS + 1] = {64, 64, 64, 64, 64, 64, 64, 64}, zero[1] = {0};
+    std::int64_t sixty_four[SEA_STRIDE_LEVELS + 1] = {64, 64, 64, 64, 64, 64, 64, 64}, zero[SEA_STRIDE_LEVELS + 1] = {};
     std::size_t counts[SEA_STRIDE_LEVELS + 2] = {8, 4, 1, 1, 1, 1, 1, 1, 1};
     auto put = [&](sea_addr to, const std::int64_t *there, const std::size_t *n, int levels) {
         return outcome([&](sea_opts *o) { return sea_put_strided(to, there, data.data(), zero, n, levels, o); });

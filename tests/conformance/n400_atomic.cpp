@@ -246,7 +246,7 @@ STEP(409, wrong_atomics_are_refused)
         for (std::uint64_t off : {1, 2, 3, 5, 6, 7}) CHECK_STATUS(SEA_ERR_ALIGN, add(a + off, 4));
         CHECK_STATUS(SEA_ERR_ADDRESS, add(a + (UINT64_C(1) << 39), 8));
         CHECK_STATUS(SEA_ERR_INVALID, sea_atomic(sea_atomic_kind(6), a, 8, 1, 0, &old, nullptr));
-        CHECK_STATUS(SEA_ERR_INVALID, sea_atomic(sea_atomic_kind(-1), a, 8, 1, 0, &old, nullptr));
+        CHECK_STATUS(SEA_ERR_INVALID, sea_atomic(sea_atomic_kind(7), a, 8, 1, 0, &old, nullptr));
     }
     CHECK_STATUS(SEA_ERR_ADDRESS, sea_fetch_add8(SEA_NULL, 1, &old, nullptr));
     CHECK_STATUS(SEA_ERR_RANK, sea_fetch_add8((sea_addr(t.size) << SEA_OFFSET_BITS) + 64, 1, &old, nullptr));
