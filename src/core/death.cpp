@@ -24,6 +24,8 @@ void rank_is_gone(int rank, const shm::rank_entry &entry)
 
 } // namespace
 
+void engine_state::unreachable(int source) { fail_operations_on(source, SEA_ERR_LINK); }
+
 void fail_operations_on(int rank, int status)
 {
     std::vector<std::uint64_t> hit; // ends may release operations, so they are collected first
@@ -33,7 +35,7 @@ void fail_operations_on(int rank, int status)
     });
     for (std::uint64_t id : hit)
         if (operation *op = engine().operations.find(id)) {
-            note_error(op, status, fmt::format("rank {} has ended before it answered", rank));
+            note_error(op, status, fmt::format("no answer came from rank {}: {}", rank, sea_strerror(status)));
             complete(op, op->status);
         }
 }

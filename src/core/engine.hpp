@@ -67,6 +67,8 @@ class engine_state final : public sink {
     // sink: see responder.cpp
     void receive(int source, const frame &head, std::span<const std::byte> payload) override;
 
+    void unreachable(int source) override;
+
     // Own memory for a peer's access; the text of the error is not set. *segment: registered memory that it lies in.
     int resolve(std::uint64_t offset, std::uint64_t bytes, bool write, void **memory, shm::segment **segment);
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conversation with one peer, both directions: a state machine without I/O. It takes messages, verified packets
+// and the time; it gives datagrams, frames to the sink, and the time when it wants to be called again.
+//
+// Sending. Messages queue as items: small ones are packed into an open item, long ones are cut when they are sent.
+// When the windows allow, the front item becomes a *bundle*, which gets a number and lives until it is acknowledged; a
+// packet carries one bundle. A lost bundle goes again in a packet with a new number. An open item waits for company
+// while a bundle is in flight, until it is full, an acknowledgement comes, flush() is called or hold_limit has passed.
+//
+// Receiving. A bundle is executed when it comes, once; an ordered one when all lower numbers have been. A packet is
+// acknowledged only after its bundle was executed.
+//
+// Silence is not loss: after a probe time-out two packets ask for an acknowledgement, then the time doubles. Loss is
+// what later acknowledgements show.
+#pragma once
+
+#include "base/transport.hpp"
+#include "net/crypto.hpp"
+#include "net/numbers.hpp"
+#include "net/packet.hpp"
+#include "net/recovery.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace onesea::net {
+
+// One datagram to be sent, in pieces: what is long stays where it is.
+struct datagram {
+    std::uint64_t number = 0; // of the packet
+    std::array<std::span<const std::byte>, 3> pieces;
+    unsigned count = 0;
+    std::size_t bytes = 0;
+    alignas(8) std::byte head[header_bytes + max_ack_bytes + frame_bytes];
+    alignas(8) std::byte tail[8 + tag_bytes];
+    alignas(8) std::byte small[short_packet];
+    std::vector<std::byte> whole; // mode encrypt
+};
+
+struct link_counts {
+    std::uint64_t packets_out = 0, packets_in = 0, packets_lost = 0, probes = 0, spurious = 0;
+};
+
+struct link_config {
+    std::uint32_t own_rank = 0, peer_rank = 0, job_tag = 0;
+    direction_keys out{}, in{};
+    std::size_t max_datagram = least_datagram;
+    std::uint64_t give_up = default_give_up;
+};
+
+class link {
+  public:
+    link(const link_config &config, crypto &cipher, sink &to);
+    ~link();
+
+    std::size_t max_frame() const { return max_datagram_ - header_bytes - frame_bytes - cipher_.tag_size(); }
+    const direction_keys &keys_in() const { return config_.in; }
+
+    void send(const outgoing &message);
+    void flush() { flushed_ = true; }
+
+    // The next datagram to send now; false if there is none.
+    bool build(std::uint64_t now, datagram *result);
+    // The kernel did not take it: it counts as never sent.
+    void unbuild(const datagram &d);
+    // The path takes less than was thought.
+    void shrink(std::size_t max_datagram);
+
+    // A packet whose tag was good and whose structure was checked.
+    void receive(const packet_view &packet, std::uint64_t now);
+    // All that had arrived has been taken in: acknowledgements that are due go now.
+    void end_of_burst();
+
+    std::uint64_t deadline() const;
+    void on_time(std::uint64_t now);
+
+    void set_grant(std::size_t bytes) { grant_ = bytes; }
+    std::uint64_t last_heard() const { return last_heard_; }
+    bool has_queued() const { return !queue_.empty(); }
+    bool idle() const { return queue_.empty() && bundles_.empty(); }
+    bool peer_closed() const { return peer_closed_; }
+    bool has_failed() const { return failed_; }
+    // Ends everything outstanding with that status; nothing more is sent.
+    void settle_all(int status);
+    // The last datagram: nothing more will come.
+    void build_close(std::uint64_t now, datagram *result);
+
+    const link_counts &counts() const { return counts_; }
+    std::uint64_t smoothed_rtt() const { return rtt_.smoothed(); }
+
+  private:
+    // A long message while bundles of it are outstanding.
+    struct long_message {
+        outgoing message;
+        std::size_t cut = 0;
+        unsigned outstanding = 0;
+    };
+    // What waits to become a bundle.
+    struct item {
+        std::vector<std::byte> content; // packed frames
+        std::vector<delivery *> done;
+        std::unique_ptr<long_message> bulk; // or a long message
+        bool ordered = false, asks = false, closed = false;
+        std::uint64_t since = 0;
+    };
+    struct bundle {
+        std::uint64_t number = 0;
+        std::vector<std::byte> content;
+        std::vector<delivery *> done;
+        frame bulk_head{};
+        const std::byte *bulk_data = nullptr;
+        long_message *bulk = nullptr;
+        std::size_t bulk_bytes = 0;
+        bool ordered = false, asks = false, acked = false, lost = false, probe = false;
+        unsigned in_flight = 0;
+    };
+    struct sent_packet {
+        std::uint64_t number, bundle, at;
+        std::size_t charge;
+        enum : std::uint8_t { flying, resolved, lost } state;
+    };
+
+    link_config config_;
+    crypto &cipher_;
+    sink &sink_;
+    std::size_t max_datagram_;
+
+    // sending
+    std::deque<item> queue_;
+    std::deque<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
+    std::uint64_t first_bundle_ = 0;
+    std::deque<std::uint64_t> again_; // bundles to be sent again
+    std::deque<sent_packet> sent_;
+    std::vector<std::unique_ptr<long_message>> long_messages_; // cut whole, not yet acknowledged
+    std::uint64_t next_packet_ = 0;
+    std::size_t in_flight_ = 0; // bytes, charged
+    std::size_t peer_grant_ = first_grant;
+    round_trip rtt_;
+    congestion_window congestion_;
+    unsigned unanswered_probes_ = 0, probes_due_ = 0;
+    std::uint64_t probe_from_ = 0; // the probe timer runs from here
+    std::uint64_t last_heard_ = 0, work_since_ = 0;
+    std::uint64_t loss_check_at_ = never;
+    std::uint64_t largest_acked_ = 0;
+    bool any_acked_ = false;
+    std::uint32_t notices_in_ = 0, notices_out_ = 0;
+    bool flushed_ = false, failed_ = false, peer_closed_ = false;
+
+    // receiving
+    number_window<replay_window> packets_seen_;
+    number_window<2048> packets_done_; // executed: what the ack block tells
+    std::uint64_t largest_in_ = 0, largest_in_at_ = 0, unbroken_from_ = 0;
+    bool any_in_ = false;
+    number_window<bundle_window> bundles_done_;
+    struct held_bundle {
+        std::uint64_t packet;
+        std::vector<std::byte> content;
+    };
+    std::map<std::uint64_t, held_bundle> held_;
+    std::size_t held_bytes_ = 0;
+    unsigned unacked_in_ = 0; // packets with work since the last ack went out
+    bool ack_now_ = false;
+    std::uint64_t ack_at_ = never;
+    std::size_t grant_ = first_grant;
+    link_counts counts_;
+
+    void pack(const outgoing &message, bool notice);
+    bool window_open(std::size_t charge) const;
+    bool front_may_go(std::uint64_t now) const;
+    bundle *next_bundle(std::uint64_t now);
+    bundle *cut_bulk(item &front);
+    bundle *find(std::uint64_t number);
+    void build_packet(bundle *b, std::uint64_t now, bool ask, datagram *result);
+    bool build_again(std::uint64_t now, datagram *result);
+    bool build_probe(std::uint64_t now, datagram *result);
+    void build_ack(std::uint64_t now, datagram *result);
+    std::size_t write_ack_block(std::byte *to, std::uint64_t now, std::size_t room);
+    void seal(datagram *d, std::uint64_t number, std::size_t head, std::span<const std::byte> content);
+    void bundle_acked(bundle *b);
+    void drop_acked();
+    void take_ack(const ack_view &ack, std::uint64_t now);
+    void packet_acked(sent_packet &p);
+    void find_lost(std::uint64_t now);
+    void take_bundle(const packet_view &packet);
+    void execute(std::span<const std::byte> content);
+    void run_held();
+    void note_executed(std::uint64_t packet);
+    std::uint64_t ack_word(unsigned index) const;
+    bool held_for_company(std::uint64_t now) const;
+    bool wants_probe() const { return in_flight_ > 0 && !failed_; }
+};
+
+} // namespace onesea::net

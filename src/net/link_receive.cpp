@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receiving half of a link: executing bundles, acknowledging, learning from acknowledgements, timers.
+#include "net/link.hpp"
+
+#include <algorithm>
+
+namespace onesea::net {
+
+void link::receive(const packet_view &packet, std::uint64_t now)
+{
+    const std::uint64_t number = packet.header.number;
+    if (packets_seen_.seen(number)) return; // a replay, or so late that it was sent again
+    packets_seen_.mark(number);
+    ++counts_.packets_in;
+    last_heard_ = now;
+    bool first = !any_in_ || number > largest_in_;
+    if (first && any_in_ && number > largest_in_ + 1) ack_now_ |= (packet.header.flags & packet_flags::bundle) != 0;
+    if (packet.header.flags & packet_flags::bundle) {
+        ++unacked_in_;
+        ack_now_ |= (packet.header.flags & packet_flags::ask_ack) != 0;
+        ack_at_ = std::min(ack_at_, now + ack_delay);
+        take_bundle(packet);
+    } else {
+        note_executed(number);
+    }
+    if (any_in_ && largest_in_ == number) largest_in_at_ = now;
+    if (packet.header.ack_bytes) take_ack(packet.ack, now);
+    if (packet.header.flags & packet_flags::close) peer_closed_ = true;
+}
+
+void link::end_of_burst()
+{
+    if (unacked_in_ >= 2) ack_now_ = true;
+}
+
+void link::note_executed(std::uint64_t packet)
+{
+    packets_done_.mark(packet);
+    if (any_in_ && packet <= largest_in_) return;
+    if (any_in_ ? packet != largest_in_ + 1 : packet != 0) unbroken_from_ = packet;
+    largest_in_ = packet;
+    any_in_ = true;
+}
+
+void link::take_bundle(const packet_view &packet)
+{
+    const std::uint64_t number = packet.header.bundle;
+    if (bundles_done_.seen(number)) {
+        note_executed(packet.header.number);
+        ack_now_ = true; // the acknowledgement was lost, or is late
+        return;
+    }
+    if (bundles_done_.too_far(number) || held_.contains(number)) return;
+    if ((packet.header.flags & packet_flags::ordered) && number != bundles_done_.floor()) {
+        if (held_bytes_ + packet.content.size() > hold_bytes) return;
+        held_bytes_ += packet.content.size();
+        held_[number] = {packet.header.number, {packet.content.begin(), packet.content.end()}};
+        return;
+    }
+    bundles_done_.mark(number);
+    bundles_done_.advance();
+    execute(packet.content);
+    note_executed(packet.header.number);
+    if (!held_.empty()) run_held();
+}
+
+void link::execute(std::span<const std::byte> content)
+{
+    while (!content.empty()) {
+        std::span<const std::byte> payload;
+        frame f = next_frame(&content, &payload);
+        if (f.flags & notice_flag) ++notices_in_;
+        f.flags &= std::uint8_t(~notice_flag);
+        sink_.receive(int(config_.peer_rank), f, payload);
+    }
+}
+
+void link::run_held()
+{
+    while (!held_.empty() && held_.begin()->first == bundles_done_.floor()) {
+        auto ready = held_.extract(held_.begin());
+        held_bytes_ -= ready.mapped().content.size();
+        bundles_done_.mark(ready.key());
+        bundles_done_.advance();
+        execute(ready.mapped().content);
+        note_executed(ready.mapped().packet);
+        ack_now_ = true;
+    }
+}
+
+void link::bundle_acked(bundle *b)
+{
+    if (b->acked) return;
+    b->acked = true;
+    auto done = std::move(b->done);
+    for (delivery *d : done) d->settled(d, SEA_OK);
+    if (!b->bulk) return;
+    long_message *m = b->bulk;
+    if (--m->outstanding > 0 || m->cut < m->message.bytes) return;
+    delivery *d = m->message.done;
+    std::erase_if(long_messages_, [m](auto &l) { return l.get() == m; });
+    if (d) d->settled(d, SEA_OK);
+}
+
+void link::drop_acked()
+{
+    while (!bundles_.empty() && bundles_.front()->acked) {
+        bundles_.pop_front();
+        ++first_bundle_;
+    }
+    while (!sent_.empty() && sent_.front().state == sent_packet::resolved) sent_.pop_front();
+    // what was taken for lost is remembered for a while, in case it was only late
+    while (!sent_.empty() && sent_.front().state == sent_packet::lost &&
+           sent_.front().number + replay_window < next_packet_)
+        sent_.pop_front();
+}
+
+void link::packet_acked(sent_packet &p)
+{
+    if (p.state == sent_packet::lost) {
+        ++counts_.spurious;
+        congestion_.spurious(p.at);
+    } else {
+        in_flight_ -= p.charge;
+        if (bundle *b = find(p.bundle)) --b->in_flight;
+        congestion_.acked(p.charge, in_flight_ + 2 * p.charge >= congestion_.bytes() / 2);
+    }
+    p.state = sent_packet::resolved;
+    if (bundle *b = find(p.bundle)) bundle_acked(b);
+}
+
+void link::take_ack(const ack_view &ack, std::uint64_t now)
+{
+    if (ack.fixed.largest >= next_packet_) return;
+    if (ack.fixed.notices > notices_in_) return; // a notice about what it covers is still on its way
+    peer_grant_ = std::max<std::size_t>(ack.fixed.window, least_grant);
+    bool any = false;
+    for (std::size_t i = 0; i < sent_.size() && sent_[i].number <= ack.fixed.largest; ++i) {
+        sent_packet &p = sent_[i];
+        if (p.state == sent_packet::resolved) continue;
+        bool told = p.number >= ack.lowest() && ack.has(p.number);
+        bundle *b = find(p.bundle);
+        if (!told && b && !b->acked && p.bundle >= ack.fixed.executed) continue;
+        if (told && p.number == ack.fixed.largest && p.state == sent_packet::flying)
+            rtt_.sample(now - p.at, ack.fixed.delay_ns);
+        packet_acked(p);
+        any = true;
+    }
+    while (first_bundle_ < ack.fixed.executed && !bundles_.empty()) {
+        bundle_acked(bundles_.front().get());
+        bundles_.pop_front();
+        ++first_bundle_;
+    }
+    if (!any_acked_ || ack.fixed.largest > largest_acked_) {
+        any_acked_ = true;
+        largest_acked_ = ack.fixed.largest;
+    }
+    find_lost(now);
+    drop_acked();
+    if (any) {
+        unanswered_probes_ = probes_due_ = 0;
+        probe_from_ = now;
+        if (!queue_.empty()) queue_.front().since = 1; // an acknowledgement ends the wait for company
+    }
+}
+
+void link::find_lost(std::uint64_t now)
+{
+    loss_check_at_ = never;
+    for (sent_packet &p : sent_) {
+        if (p.number >= largest_acked_) break;
+        if (p.state != sent_packet::flying) continue;
+        std::uint64_t late = p.at + rtt_.reorder_after();
+        if (largest_acked_ - p.number < packet_threshold && now < late) {
+            loss_check_at_ = std::min(loss_check_at_, late);
+            continue;
+        }
+        p.state = sent_packet::lost;
+        in_flight_ -= p.charge;
+        ++counts_.packets_lost;
+        congestion_.lost(p.at, now);
+        if (bundle *b = find(p.bundle))
+            if (--b->in_flight == 0 && !b->acked) again_.push_back(p.bundle);
+    }
+}
+
+std::uint64_t link::deadline() const
+{
+    if (failed_) return never;
+    std::uint64_t at = std::min(ack_now_ ? 0 : ack_at_, loss_check_at_);
+    if (wants_probe()) at = std::min(at, probe_from_ + rtt_.probe_after(unanswered_probes_));
+    if (!queue_.empty() && queue_.front().since > 1) at = std::min(at, queue_.front().since + hold_limit);
+    return at;
+}
+
+void link::on_time(std::uint64_t now)
+{
+    if (failed_) return;
+    if (now >= ack_at_) ack_now_ = true;
+    if (now >= loss_check_at_) find_lost(now);
+    if (!wants_probe() || now < probe_from_ + rtt_.probe_after(unanswered_probes_)) return;
+    if (now - std::max(last_heard_, work_since_) > config_.give_up) return settle_all(SEA_ERR_LINK);
+    ++unanswered_probes_;
+    ++counts_.probes;
+    probes_due_ = 2;
+    probe_from_ = now;
+}
+
+void link::settle_all(int status)
+{
+    failed_ = true;
+    auto queue = std::move(queue_);
+    auto bundles = std::move(bundles_);
+    auto longs = std::move(long_messages_);
+    queue_.clear();
+    bundles_.clear();
+    long_messages_.clear();
+    sent_.clear();
+    again_.clear();
+    in_flight_ = 0;
+    auto tell = [status](delivery *d) {
+        if (d) d->settled(d, status);
+    };
+    for (auto &b : bundles)
+        for (delivery *d : b->done)
+            if (!b->acked) tell(d);
+    for (auto &l : longs) tell(l->message.done);
+    for (auto &i : queue) {
+        for (delivery *d : i.done) tell(d);
+        if (i.bulk) tell(i.bulk->message.done);
+    }
+}
+
+} // namespace onesea::net

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives the links over one UDP socket: tells datagrams apart, opens and seals them, batches sends, runs timers.
+//
+// A datagram is dropped before anything is made of it unless its header fits, its job and target are ours, and its tag
+// is right under the keys of its claimed source. Only then a link is made for a peer that was silent so far.
+#include "net/net_transport.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "net/faults.hpp"
+#include "net/link.hpp"
+#include "net/socket_io.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+namespace onesea::net {
+namespace {
+
+constexpr unsigned batch_size = 48;   // datagrams built before a send; 46 of 1472 bytes fill the largest one
+constexpr int receives_per_poll = 64; // system calls of one poll
+constexpr std::uint64_t share_period = millisecond;
+
+class net_transport final : public transport {
+  public:
+    net_transport(net_config config, sink &to)
+        : config_(std::move(config)), sink_(to), cipher_(config_.secure), job_tag_(derive_job_tag(config_.job_key)),
+          io_(config_.udp_fd), faults_(config_.faults), batch_(std::make_unique<datagram[]>(batch_size)),
+          budget_(io_.receive_bytes() / 2)
+    {
+    }
+
+    std::string_view name() const override { return "net"; }
+    std::uint32_t capabilities() const override { return 0; }
+    bool reach(int rank) const override
+    {
+        peer_address where;
+        return rank != config_.rank && config_.lookup(rank, &where);
+    }
+    std::size_t max_frame(int rank) const override
+    {
+        peer_address where;
+        return config_.lookup(rank, &where) ? frame_room(datagram_limit(where)) : least_datagram - 100;
+    }
+
+    void send(int rank, const outgoing &message) override;
+    void flush() override;
+    bool poll(nanoseconds now) override;
+    int wake_fd() const override { return config_.udp_fd; }
+    bool arm() override;
+    void disarm() override {}
+    nanoseconds deadline() const override;
+    void peer_gone(int rank, bool cleanly) override;
+    bool idle() const override;
+    void close() override;
+    void stats(int rank, sea_pair_stats *stats) const override;
+
+  private:
+    struct peer {
+        std::unique_ptr<net::link> link;
+        endpoint where;
+        bool touched = false;
+    };
+    net_config config_;
+    sink &sink_;
+    crypto cipher_;
+    std::uint32_t job_tag_;
+    socket_io io_;
+    fault_injector faults_;
+    std::unique_ptr<datagram[]> batch_;
+    std::unordered_map<int, peer> peers_;
+    std::vector<peer *> touched_;
+    std::size_t budget_;
+    nanoseconds next_share_ = 0, next_deadline_ = never, blocked_until_ = 0;
+    std::uint64_t dropped_ = 0;
+    bool closed_ = false;
+
+    std::size_t datagram_limit(const peer_address &where) const;
+    std::size_t frame_room(std::size_t datagram) const
+    {
+        std::size_t around = header_bytes + frame_bytes + cipher_.tag_size();
+        return std::min(datagram - around, most_payload);
+    }
+    link_config link_config_for(int rank, const peer_address &where) const;
+    peer *find(int rank);
+    peer *make(int rank);
+    void pump(peer &p, nanoseconds now);
+    bool transmit(peer &p, unsigned n, nanoseconds now);
+    void take(std::span<std::byte> bytes, const endpoint &from, nanoseconds now);
+    void touch(peer &p);
+    void share_budget(nanoseconds now);
+    void run_timers(nanoseconds now);
+};
+
+std::size_t net_transport::datagram_limit(const peer_address &where) const
+{
+    std::uint32_t theirs = where.mtu ? where.mtu : std::uint32_t(default_mtu);
+    std::size_t mtu = std::min(config_.own_mtu ? config_.own_mtu : std::uint32_t(default_mtu), theirs);
+    std::size_t headers = is_v4(where) ? udp_ip4_headers : udp_ip6_headers;
+    std::size_t room = mtu > headers ? mtu - headers : 0;
+    return std::clamp(room, least_datagram, most_datagram + max_ack_bytes) & ~std::size_t(7);
+}
+
+link_config net_transport::link_config_for(int rank, const peer_address &where) const
+{
+    link_config c;
+    c.own_rank = std::uint32_t(config_.rank);
+    c.peer_rank = std::uint32_t(rank);
+    c.job_tag = job_tag_;
+    c.out = derive_keys(config_.job_key, c.own_rank, c.peer_rank, 0);
+    c.in = derive_keys(config_.job_key, c.peer_rank, c.own_rank, 0);
+    c.max_datagram = datagram_limit(where);
+    return c;
+}
+
+net_transport::peer *net_transport::find(int rank)
+{
+    auto known = peers_.find(rank);
+    return known == peers_.end() ? nullptr : &known->second;
+}
+
+// nullptr: nobody knows where that rank is.
+net_transport::peer *net_transport::make(int rank)
+{
+    peer_address where;
+    if (!config_.lookup(rank, &where)) return nullptr;
+    peer &p = peers_[rank];
+    p.link = std::make_unique<net::link>(link_config_for(rank, where), cipher_, sink_);
+    p.where = endpoint(where);
+    next_share_ = 0;
+    return &p;
+}
+
+void net_transport::touch(peer &p)
+{
+    if (p.touched) return;
+    p.touched = true;
+    touched_.push_back(&p);
+}
+
+void net_transport::send(int rank, const outgoing &message)
+{
+    peer *p = find(rank);
+    if (!p) p = make(rank);
+    if (!p || closed_) {
+        if (message.done) message.done->settled(message.done, SEA_ERR_DEAD);
+        return;
+    }
+    p->link->send(message);
+    if (p->touched) return; // poll() sends what it gathers, with the acknowledgement
+    pump(*p, now_ns());
+}
+
+void net_transport::flush()
+{
+    nanoseconds now = 0;
+    for (auto &[rank, p] : peers_) {
+        if (!p.link->has_queued()) continue;
+        p.link->flush();
+        if (!now) now = now_ns();
+        pump(p, now);
+    }
+}
+
+void net_transport::pump(peer &p, nanoseconds now)
+{
+    while (now >= blocked_until_) {
+        unsigned n = 0;
+        std::size_t bytes = 0;
+        do {
+            if (!p.link->build(now, &batch_[n])) break;
+            bytes += batch_[n].bytes;
+        } while (++n < batch_size && bytes + batch_[0].bytes <= gso_bytes && io_.gso());
+        if (n == 0 || !transmit(p, n, now)) break;
+    }
+    next_deadline_ = std::min(next_deadline_, p.link->deadline());
+}
+
+// False: the kernel takes nothing now; what was not sent is back in the link.
+bool net_transport::transmit(peer &p, unsigned n, nanoseconds now)
+{
+    unsigned sent = io_.send(p.where, std::span(batch_.get(), n));
+    if (sent == n) return true;
+    while (n > sent) p.link->unbuild(batch_[--n]);
+    blocked_until_ = now + retry_send;
+    next_deadline_ = std::min(next_deadline_, blocked_until_);
+    return false;
+}
+
+void net_transport::take(std::span<std::byte> bytes, const endpoint &from, nanoseconds now)
+{
+    packet_header header;
+    packet_view view;
+    bool ours = read_header(bytes, cipher_.tagged(), &header) && header.job_tag == job_tag_ &&
+                header.target == std::uint32_t(config_.rank) && header.source != header.target;
+    if (!ours) {
+        ++dropped_;
+        return;
+    }
+    auto rank = int(header.source);
+    peer *p = find(rank);
+    peer_address where;
+    if (!p && !config_.lookup(rank, &where)) {
+        ++dropped_;
+        return;
+    }
+    bool proven = cipher_.tagged() ? cipher_.open(p ? p->link->keys_in()
+                                                    : derive_keys(config_.job_key, header.source, header.target, 0),
+                                                  header.number, bytes)
+                                   : (p ? p->where == from : endpoint(where) == from);
+    if (!proven || read_packet(bytes, cipher_.tagged(), header, &view) != defect::none || (!p && !(p = make(rank)))) {
+        ++dropped_;
+        return;
+    }
+    touch(*p);
+    p->link->receive(view, now);
+    if (p->link->peer_closed() && !p->link->has_failed()) p->link->settle_all(SEA_OK);
+}
+
+bool net_transport::poll(nanoseconds now)
+{
+    if (closed_) return false;
+    bool any = false;
+    auto deliver = [&](std::span<std::byte> bytes, const endpoint &from) { take(bytes, from, now); };
+    for (int i = 0; i < receives_per_poll; ++i) {
+        bool got = io_.receive([&](std::span<std::byte> bytes, const endpoint &from) {
+            if (faults_.active())
+                faults_.pass(bytes, from, deliver);
+            else
+                deliver(bytes, from);
+        });
+        if (!got) break;
+        any = true;
+    }
+    if (!any && faults_.active()) faults_.release(deliver);
+    if (any && now >= next_share_) share_budget(now);
+    for (std::size_t i = 0; i < touched_.size(); ++i) {
+        touched_[i]->touched = false;
+        touched_[i]->link->end_of_burst();
+        pump(*touched_[i], now);
+    }
+    touched_.clear();
+    if (now >= next_deadline_) run_timers(now);
+    return any;
+}
+
+void net_transport::run_timers(nanoseconds now)
+{
+    next_deadline_ = never;
+    std::vector<int> lost;
+    for (auto &[rank, p] : peers_) {
+        bool failed = p.link->has_failed();
+        if (p.link->deadline() <= now) p.link->on_time(now);
+        if (!failed && p.link->has_failed()) lost.push_back(rank);
+        pump(p, now);
+    }
+    for (int rank : lost) sink_.unreachable(rank);
+}
+
+// What the socket buffer holds is divided among the peers that were heard of lately.
+void net_transport::share_budget(nanoseconds now)
+{
+    std::size_t active = 0;
+    for (auto &[rank, p] : peers_) active += p.link->last_heard() + active_time > now;
+    std::size_t share = std::max(budget_ / std::max<std::size_t>(active, 1), least_grant);
+    for (auto &[rank, p] : peers_) p.link->set_grant(share);
+    next_share_ = now + share_period;
+}
+
+bool net_transport::arm()
+{
+    next_deadline_ = never;
+    for (auto &[rank, p] : peers_) next_deadline_ = std::min(next_deadline_, p.link->deadline());
+    if (blocked_until_ && next_deadline_ < blocked_until_) next_deadline_ = blocked_until_;
+    return !faults_.holding();
+}
+
+nanoseconds net_transport::deadline() const { return next_deadline_; }
+
+void net_transport::peer_gone(int rank, bool cleanly)
+{
+    auto known = peers_.find(rank);
+    if (known == peers_.end()) return;
+    peer dying = std::move(known->second);
+    std::erase(touched_, &known->second);
+    peers_.erase(known);
+    dying.link->settle_all(cleanly ? SEA_OK : SEA_ERR_DEAD);
+}
+
+bool net_transport::idle() const
+{
+    return std::all_of(peers_.begin(), peers_.end(), [](auto &p) { return p.second.link->idle(); });
+}
+
+void net_transport::close()
+{
+    closed_ = true;
+    nanoseconds now = now_ns();
+    for (auto &[rank, p] : peers_) {
+        if (p.link->peer_closed()) continue;
+        p.link->build_close(now, &batch_[0]);
+        io_.send(p.where, std::span(batch_.get(), 1));
+    }
+}
+
+void net_transport::stats(int rank, sea_pair_stats *stats) const
+{
+    auto known = peers_.find(rank);
+    if (known == peers_.end()) return;
+    const link_counts &c = known->second.link->counts();
+    stats->packets_out = c.packets_out;
+    stats->packets_in = c.packets_in;
+    stats->packets_lost = c.packets_lost;
+    stats->round_trip_us = double(known->second.link->smoothed_rtt()) / 1e3;
+}
+
+} // namespace
+
+std::unique_ptr<transport> make_net_transport(net_config config, sink &to, int *status)
+{
+    auto refuse = [&](int s) {
+        if (status) *status = s;
+        return nullptr;
+    };
+    if (config.udp_fd < 0 || config.rank < 0 || !config.lookup)
+        return refuse(fail(SEA_ERR_INVALID, "the net transport needs a socket, a rank and a way to find peers"));
+    if (!crypto_ready()) return refuse(fail(SEA_ERR_SYSTEM, "the cryptographic libraries do not work here"));
+    if (status) *status = SEA_OK;
+    return std::make_unique<net_transport>(std::move(config), to);
+}
+
+} // namespace onesea::net

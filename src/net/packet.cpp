@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decoding trusts nothing: every length is compared with what is left before it is used, and a datagram is refused as a
+// whole. The host is little endian (checked below), so structures are copied as they are.
+#include "net/packet.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace onesea::net {
+
+static_assert(std::endian::native == std::endian::little, "the wire is little endian");
+
+std::uint64_t ack_view::word(unsigned i) const
+{
+    std::uint64_t w;
+    std::memcpy(&w, words + 8 * std::size_t(i), 8);
+    return w;
+}
+
+bool ack_view::has(std::uint64_t number) const
+{
+    if (number == fixed.largest) return true;
+    std::uint64_t back = fixed.largest - 1 - number;
+    return back / 64 < count && (word(unsigned(back / 64)) >> (back % 64) & 1);
+}
+
+std::uint64_t ack_view::lowest() const
+{
+    std::uint64_t span = 64ull * count;
+    return span > fixed.largest ? 0 : fixed.largest - span;
+}
+
+void write_header(std::byte *to, const packet_header &header) { std::memcpy(to, &header, sizeof header); }
+
+void write_ack(std::byte *to, const ack_block &ack, std::span<const std::uint64_t> words)
+{
+    std::memcpy(to, &ack, sizeof ack);
+    if (!words.empty()) std::memcpy(to + sizeof ack, words.data(), words.size_bytes());
+}
+
+bool read_header(std::span<const std::byte> datagram, bool tagged, packet_header *header)
+{
+    const std::size_t least = header_bytes + (tagged ? tag_bytes : 0);
+    if (datagram.size() < least || datagram.size() % 8) return false;
+    packet_header h;
+    std::memcpy(&h, datagram.data(), sizeof h);
+    if (h.version != protocol_version || (h.flags & ~packet_flags::known)) return false;
+    if (h.source > max_rank || h.target > max_rank || h.number > last_packet_number) return false;
+    if (h.ack_bytes > datagram.size() - least) return false;
+    *header = h;
+    return true;
+}
+
+static bool read_ack(std::span<const std::byte> bytes, ack_view *ack)
+{
+    if (bytes.size() < ack_fixed_bytes || bytes.size() > max_ack_bytes || bytes.size() % 8) return false;
+    std::memcpy(&ack->fixed, bytes.data(), ack_fixed_bytes);
+    ack->words = bytes.data() + ack_fixed_bytes;
+    ack->count = unsigned((bytes.size() - ack_fixed_bytes) / 8);
+    return ack->fixed.zero == 0 && ack->fixed.largest <= last_packet_number;
+}
+
+static bool check_frames(std::span<const std::byte> content, unsigned *notices)
+{
+    unsigned count = 0;
+    while (!content.empty()) {
+        frame f;
+        if (content.size() < sizeof f) return false;
+        std::memcpy(&f, content.data(), sizeof f);
+        if (f.length > content.size() - sizeof f || padded(f.length) > content.size() - sizeof f) return false;
+        if (f.flags & notice_flag) ++count;
+        content = content.subspan(sizeof f + padded(f.length));
+    }
+    *notices = count;
+    return true;
+}
+
+defect read_packet(std::span<const std::byte> datagram, bool tagged, const packet_header &header, packet_view *view)
+{
+    view->header = header;
+    view->notices = 0;
+    auto rest = datagram.subspan(header_bytes, datagram.size() - header_bytes - (tagged ? tag_bytes : 0));
+    if (header.ack_bytes && !read_ack(rest.first(header.ack_bytes), &view->ack)) return defect::ack;
+    view->content = rest.subspan(header.ack_bytes);
+    const bool has_bundle = header.flags & packet_flags::bundle;
+    if (has_bundle == view->content.empty()) return defect::frames;
+    if (!has_bundle && (header.bundle || (header.flags & packet_flags::ordered))) return defect::frames;
+    return check_frames(view->content, &view->notices) ? defect::none : defect::frames;
+}
+
+frame next_frame(std::span<const std::byte> *content, std::span<const std::byte> *payload)
+{
+    frame f;
+    std::memcpy(&f, content->data(), sizeof f);
+    *payload = content->subspan(sizeof f, f.length);
+    *content = content->subspan(sizeof f + padded(f.length));
+    return f;
+}
+
+} // namespace onesea::net

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/socket_io.hpp"
+
+#include "base/log.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+namespace onesea::net {
+namespace {
+
+constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+} // namespace
+
+bool is_v4(const peer_address &a) { return std::memcmp(a.address, v4_prefix, sizeof v4_prefix) == 0; }
+
+endpoint::endpoint(const peer_address &a) : v6{}
+{
+    if (is_v4(a)) {
+        v4 = {};
+        v4.sin_family = AF_INET;
+        v4.sin_port = htons(a.port);
+        std::memcpy(&v4.sin_addr, a.address + 12, 4);
+        size = sizeof v4;
+    } else {
+        v6.sin6_family = AF_INET6;
+        v6.sin6_port = htons(a.port);
+        v6.sin6_scope_id = a.scope;
+        std::memcpy(&v6.sin6_addr, a.address, 16);
+        size = sizeof v6;
+    }
+}
+
+bool endpoint::operator==(const endpoint &o) const
+{
+    if (any.sa_family != o.any.sa_family) return false;
+    if (any.sa_family == AF_INET) return v4.sin_port == o.v4.sin_port && v4.sin_addr.s_addr == o.v4.sin_addr.s_addr;
+    return v6.sin6_port == o.v6.sin6_port && std::memcmp(&v6.sin6_addr, &o.v6.sin6_addr, 16) == 0;
+}
+
+socket_io::socket_io(int fd)
+    : fd_(fd), buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(64))))
+{
+    int given = 0;
+    socklen_t size = sizeof given;
+    if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &given, &size) == 0) receive_bytes_ = std::size_t(given);
+}
+
+// How many datagrams at the front may share a send: equal sizes, only the last may be shorter.
+unsigned socket_io::group_at(std::span<const datagram> d) const
+{
+    unsigned n = 1;
+    std::size_t total = d[0].bytes;
+    while (gso_ && n < d.size() && n < gso_segments && d[n - 1].bytes == d[0].bytes && d[n].bytes <= d[0].bytes &&
+           total + d[n].bytes <= gso_bytes)
+        total += d[n++].bytes;
+    return n;
+}
+
+int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
+{
+    iovec pieces[3 * gso_segments];
+    std::size_t count = 0;
+    for (const datagram &d : group)
+        for (unsigned i = 0; i < d.count; ++i)
+            pieces[count++] = {const_cast<std::byte *>(d.pieces[i].data()), d.pieces[i].size()};
+    msghdr message{};
+    message.msg_name = const_cast<sockaddr *>(&to.any);
+    message.msg_namelen = to.size;
+    message.msg_iov = pieces;
+    message.msg_iovlen = count;
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(std::uint16_t))] = {};
+    if (group.size() > 1) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = IPPROTO_UDP;
+        c->cmsg_type = UDP_SEGMENT;
+        c->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+        auto segment = std::uint16_t(group[0].bytes);
+        std::memcpy(CMSG_DATA(c), &segment, sizeof segment);
+    }
+    return sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+}
+
+// The path takes less than the interfaces promised: better in fragments than not at all.
+void socket_io::allow_fragments(bool v4)
+{
+    int value = v4 ? IP_PMTUDISC_DONT : IPV6_PMTUDISC_DONT;
+    if (v4)
+        setsockopt(fd_, IPPROTO_IP, IP_MTU_DISCOVER, &value, sizeof value);
+    else
+        setsockopt(fd_, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &value, sizeof value);
+    log(level::warn, "a datagram is too long for the path; IP fragments it from now on. Are all mtus equal?");
+}
+
+unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams)
+{
+    unsigned done = 0;
+    bool fragments_allowed = false;
+    while (done < datagrams.size()) {
+        unsigned n = group_at(datagrams.subspan(done));
+        int error = send_group(to, datagrams.subspan(done, n));
+        if (error == EAGAIN || error == ENOBUFS || error == ENOMEM) return done;
+        if (error == EINTR) continue;
+        if ((error == EIO || error == EINVAL) && n > 1) {
+            gso_ = false;
+            log(level::info, "the interface does not cut sends ({}); going on without", std::strerror(error));
+            continue;
+        }
+        if (error == EMSGSIZE && !fragments_allowed) {
+            fragments_allowed = true;
+            allow_fragments(to.any.sa_family == AF_INET);
+            continue;
+        }
+        if (error) log(level::debug, "sending: {}", std::strerror(error)); // it counts as lost and is sent again
+        done += n;
+    }
+    return done;
+}
+
+bool socket_io::receive_batch(std::size_t *bytes, std::size_t *segment, endpoint *from)
+{
+    iovec piece{buffer_.get(), buffer_bytes};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+    msghdr message{};
+    message.msg_name = &from->any;
+    message.msg_namelen = sizeof from->v6;
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    ssize_t n = recvmsg(fd_, &message, MSG_DONTWAIT);
+    if (n < 0) return errno == ECONNREFUSED || errno == EINTR; // a dead peer's answer: there may be more behind it
+    from->size = message.msg_namelen;
+    *bytes = std::size_t(n);
+    *segment = std::max<std::size_t>(*bytes, 1);
+    for (cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+        if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO) continue;
+        int size = 0;
+        std::memcpy(&size, CMSG_DATA(c), sizeof size);
+        if (size > 0) *segment = std::size_t(size);
+    }
+    return true;
+}
+
+} // namespace onesea::net
