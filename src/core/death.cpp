@@ -40,6 +40,8 @@ void fail_operations_on(int rank, int status)
         }
 }
 
+std::uint32_t membership() { return engine().arena.header().membership.load(std::memory_order_acquire); }
+
 void check_membership()
 {
     auto &e = engine();

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Barrier and broadcast. The barrier gathers each node's members at their leader, lets the leaders exchange in log(n)
+// rounds (after round k everybody knows of the 2^k leaders before), and releases the node.
+#include "coll/algorithms.hpp"
+#include "coll/choose.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace onesea::coll {
+namespace {
+
+enum step : unsigned { come = 0, go = 1, exchange = 2 };
+
+template <class Member>
+void disseminate(call &c, int at, int n, Member &&member)
+{
+    unsigned round = exchange;
+    for (int distance = 1; distance < n; distance *= 2, ++round) {
+        receive *r = c.expect(member((at + n - distance) % n), round, nullptr, 0);
+        c.send(member((at + distance) % n), round, nullptr, 0);
+        c.await(r);
+    }
+}
+
+} // namespace
+
+void copy_bytes(void *to, const void *from, std::size_t bytes)
+{
+    if (bytes > 0 && to && from && to != from) std::memmove(to, from, bytes);
+}
+
+void barrier(call &c)
+{
+    const layout &l = c.places();
+    if (c.size() <= few || l.nodes() == c.size()) return disseminate(c, c.me(), c.size(), [](int m) { return m; });
+
+    const tree t = l.tree_in_node();
+    receive *release = t.parent >= 0 ? c.expect(t.parent, go, nullptr, 0) : nullptr;
+    std::vector<receive *> below;
+    for (int child : t.children) below.push_back(c.expect(child, come, nullptr, 0));
+    for (receive *r : below) c.await(r);
+    if (t.parent >= 0) {
+        c.send(t.parent, come, nullptr, 0);
+        c.await(release);
+    } else {
+        disseminate(c, l.node(), l.nodes(), [&](int node) { return l.leader(node); });
+    }
+    for (int child : t.children) c.send(child, go, nullptr, 0);
+}
+
+void broadcast(call &c, int root, void *buffer, std::size_t bytes)
+{
+    if (bytes == 0) return;
+    const std::size_t pieces = (bytes - 1) / piece + 1;
+    const bool chain = pieces >= std::size_t(c.places().nodes());
+    const tree t = c.places().tree_from(root, chain ? between_nodes::chain : between_nodes::binomial);
+    auto *data = static_cast<std::byte *>(buffer);
+    auto size = [&](std::size_t i) { return std::min(piece, bytes - i * piece); };
+
+    std::vector<receive *> expected;
+    if (t.parent >= 0)
+        for (std::size_t i = 0; i < pieces; ++i)
+            expected.push_back(c.expect(t.parent, unsigned(i), data + i * piece, size(i)));
+    for (std::size_t i = 0; i < pieces; ++i) {
+        if (t.parent >= 0) c.await(expected[i]);
+        for (int child : t.children) c.send(child, unsigned(i), data + i * piece, size(i));
+    }
+    c.finish();
+}
+
+} // namespace onesea::coll

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/call.hpp"
+
+#include "base/error.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace onesea::coll {
+namespace {
+
+// Long messages of one member in flight. More would only fill the memory of those who are late.
+constexpr std::uint64_t most_sends = 64;
+
+std::vector<int> nodes_of(courier &world, const std::vector<int> &ranks)
+{
+    std::vector<int> nodes;
+    for (int rank : ranks) nodes.push_back(world.node_of(rank));
+    return nodes;
+}
+
+} // namespace
+
+team::team(mailbox &m, courier &c, const context_id &id, std::vector<int> members, int own_rank)
+    : mail(m), world(c), context(id), ranks(std::move(members)), seen_membership(c.membership())
+{
+    auto at = std::find(ranks.begin(), ranks.end(), own_rank);
+    if (at == ranks.end()) return;
+    me = int(at - ranks.begin());
+    places = layout(nodes_of(c, ranks), me);
+    messages = mail.adopt(context);
+}
+
+call::call(team &t, const signature &sign, nanoseconds deadline) : team_(t), box_(*t.messages), deadline_(deadline)
+{
+    if (broken()) return;
+    team_.mail.begin(&box_, sign);
+    check_members();
+}
+
+std::uint64_t call::unfinished_sends() const
+{
+    auto &sent = const_cast<std::uint64_t &>(box_.sent.value); // atomic_ref takes no const before C++26
+    return box_.started - std::atomic_ref(sent).load(std::memory_order_acquire);
+}
+
+void call::send(int member, unsigned step, const void *data, std::size_t bytes)
+{
+    if (broken()) return;
+    envelope e{box_.id, box_.sequence, phase_ + step, box_.sign};
+    sea_counter *counter = nullptr;
+    if (bytes > short_bytes) {
+        if (unfinished_sends() >= most_sends) wait_for(nullptr, most_sends - 1);
+        if (broken()) return;
+        counter = &box_.sent;
+        ++box_.started;
+    }
+    const int rank = team_.ranks[std::size_t(member)];
+    if (int status = team_.world.send(rank, e, data, bytes, counter)) {
+        if (counter) --box_.started;
+        break_down(status, last_error());
+    }
+}
+
+receive *call::expect(int member, unsigned step, void *to, std::size_t bytes)
+{
+    if (broken()) return nullptr;
+    return team_.mail.post(&box_, team_.ranks[std::size_t(member)], phase_ + step, to, bytes);
+}
+
+void call::await(receive *r)
+{
+    if (r && !broken()) wait_for(r, 0);
+}
+
+void call::finish()
+{
+    if (!broken()) wait_for(nullptr, 0);
+}
+
+bool call::is_settled(const receive *r, std::uint64_t sends_left) const
+{
+    if (r) return r->state.load(std::memory_order_acquire) == receive::phase::here;
+    if (sends_left == 0 && box_.outstanding.load(std::memory_order_acquire) > 0) return false;
+    return unfinished_sends() <= sends_left;
+}
+
+// For one receive; or, without one, until at most so many sends are left, and if none may be left for all receives.
+void call::wait_for(receive *r, std::uint64_t sends_left)
+{
+    struct condition {
+        call *self;
+        receive *r;
+        std::uint64_t sends_left;
+    } wanted{this, r, sends_left};
+    auto ready = [](void *argument) {
+        auto &c = *static_cast<condition *>(argument);
+        if (c.self->is_settled(c.r, c.sends_left)) return true;
+        c.self->check_members();
+        return c.self->broken();
+    };
+    if (is_settled(r, sends_left)) return;
+    if (team_.world.wait(ready, &wanted, deadline_) != SEA_OK) break_down(SEA_ERR_TIMEOUT, "the time given has passed");
+}
+
+void call::check_members()
+{
+    const std::uint32_t now = team_.world.membership();
+    if (team_.looked && now == team_.seen_membership) return;
+    team_.seen_membership = now;
+    team_.looked = true;
+    for (std::size_t member = 0; member < team_.ranks.size(); ++member)
+        if (!team_.world.alive(team_.ranks[member]))
+            return break_down(SEA_ERR_DEAD,
+                              fmt::format("rank {}, member {} of the team, has ended", team_.ranks[member], member));
+}
+
+void call::break_down(int status, std::string reason) { team_.mail.break_down(&box_, status, std::move(reason)); }
+
+std::byte *call::scratch(std::size_t bytes)
+{
+    try {
+        return team_.mail.scratch(&box_, bytes);
+    } catch (const std::bad_alloc &) {
+        break_down(SEA_ERR_MEMORY, fmt::format("no memory for {} bytes of work space", bytes));
+        return nullptr;
+    }
+}
+
+int call::conclude()
+{
+    finish(); // each algorithm has done so; what it forgot must not be lost
+    if (!broken()) {
+        team_.mail.end(&box_);
+        return SEA_OK;
+    }
+    if (box_.open && !box_.told) {
+        if (box_.status != SEA_ERR_TIMEOUT) let_transfers_end();
+        tell_others();
+        box_.told = true;
+    }
+    return fail(box_.status, "{}: {}", describe(box_.sign), box_.reason);
+}
+
+void call::let_transfers_end()
+{
+    auto over = [](void *argument) {
+        auto &self = *static_cast<call *>(argument);
+        auto lives = [](void *world, int rank) { return static_cast<courier *>(world)->alive(rank); };
+        return self.unfinished_sends() == 0 && !self.team_.mail.any_arriving(&self.box_, lives, &self.team_.world);
+    };
+    team_.world.wait(over, this, deadline_);
+}
+
+void call::tell_others() const
+{
+    if (box_.status == SEA_ERR_DEAD) return; // they see it themselves
+    signature notice{.what = kind::notice, .root = box_.status};
+    for (std::size_t member = 0; member < team_.ranks.size(); ++member)
+        if (int(member) != team_.me && team_.world.alive(team_.ranks[member]))
+            team_.world.send(team_.ranks[member], {box_.id, box_.sequence, 0, notice}, nullptr, 0, nullptr);
+}
+
+} // namespace onesea::coll

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which algorithm, by the size of the team and of the data. All members must choose alike, so nothing else may enter
+// than what all know: the arguments of the call, the members and their nodes. Where the bits of a result depend on the
+// algorithm (reductions of floats) the nodes may not enter either.
+//
+//   call        small                                  large
+//   barrier     up to `few` members, or one per node: dissemination; else tree in the node, dissemination between
+//   broadcast   tree over nodes and inside             the same in pieces, nodes in a chain
+//   reduce      binomial tree                          reduce-scatter, then gather
+//   allreduce   butterfly; many members of a node:     reduce-scatter, then allgather (halving and doubling,
+//               binomial tree and broadcast              ring if the members are no power of two)
+//   gather      straight to the root;                  straight to the root
+//   scatter       many members: binomial tree
+//   allgather   Bruck; many of a node: gather          ring
+//                 and broadcast
+//   alltoall    many members: Bruck                    straight to each
+#pragma once
+
+#include <cstddef>
+
+namespace onesea::coll {
+
+inline constexpr int few = 4;   // members: one exchange more is cheaper than a second round through a leader
+inline constexpr int many = 16; // members: messages count, not their size
+inline constexpr std::size_t piece = 512 * 1024; // bytes: of a long broadcast; large against the cost of a message
+
+inline constexpr std::size_t small_reduce = 32 * 1024;    // bytes: below, the whole array in every message
+inline constexpr std::size_t small_allgather = 64 * 1024; // bytes in all
+inline constexpr std::size_t small_part = 1024;           // bytes: of gather and scatter through a tree
+inline constexpr std::size_t small_exchange = 128;        // bytes: of alltoall through log(n) messages
+
+} // namespace onesea::coll

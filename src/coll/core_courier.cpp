@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/core_courier.hpp"
+
+#include "core/internal.hpp"
+
+#include <cstring>
+
+namespace onesea::coll {
+namespace {
+
+void receive_complete(int, void *, std::size_t, void *receive_)
+{
+    the_mailbox().arrived(static_cast<receive *>(receive_));
+    core::nudge();
+}
+
+void early_complete(int, void *, std::size_t, void *message)
+{
+    the_mailbox().arrived(static_cast<early_message *>(message));
+    core::nudge();
+}
+
+void *on_message(const sea_am *message, sea_am_complete_fn *on_complete, void **argument)
+{
+    envelope e;
+    if (message->header_bytes < sizeof e) return nullptr;
+    std::memcpy(&e, message->header, sizeof e);
+    const void *data = static_cast<const std::byte *>(message->header) + sizeof e;
+    std::size_t bytes = message->header_bytes - sizeof e;
+    if (message->data_bytes > 0) {
+        data = nullptr;
+        bytes = message->data_bytes;
+    }
+    placement p = the_mailbox().take_in(message->source, e, data, bytes);
+    if (p.somebody_waits) core::nudge();
+    if (p.matched) {
+        *on_complete = receive_complete;
+        *argument = p.matched;
+    } else if (p.stored) {
+        *on_complete = early_complete;
+        *argument = p.stored;
+    }
+    return p.to;
+}
+
+const bool registered = [] {
+    core::register_internal_am(core::am_collective, on_message, nullptr);
+    return true;
+}();
+
+} // namespace
+
+mailbox &the_mailbox()
+{
+    static mailbox m;
+    return m;
+}
+
+core_courier &the_courier()
+{
+    static core_courier c;
+    return c;
+}
+
+int core_courier::send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent)
+{
+    sea_opts opts = SEA_OPTS_INIT;
+    opts.flags = SEA_NOWAIT;
+    if (sent) {
+        opts.origin_counter = sent;
+        return core::send_internal_am(rank, core::am_collective, &e, sizeof e, data, bytes, &opts);
+    }
+    alignas(8) std::byte header[sizeof e + short_bytes];
+    std::memcpy(header, &e, sizeof e);
+    if (bytes > 0) std::memcpy(header + sizeof e, data, bytes);
+    return core::send_internal_am(rank, core::am_collective, header, sizeof e + bytes, nullptr, 0, &opts);
+}
+
+int core_courier::wait(bool (*ready)(void *), void *argument, nanoseconds deadline)
+{
+    return core::wait_until(ready, argument, deadline);
+}
+
+void core_courier::nudge() { core::nudge(); }
+bool core_courier::alive(int rank) { return sea_alive(rank) == 1; }
+int core_courier::node_of(int rank) { return sea_node_of(rank); }
+std::uint32_t core_courier::membership() { return core::membership(); }
+
+} // namespace onesea::coll

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The courier over core, and the mailbox of this process that its active-message handler fills.
+#pragma once
+
+#include "coll/courier.hpp"
+#include "coll/mailbox.hpp"
+
+namespace onesea::coll {
+
+class core_courier final : public courier {
+  public:
+    int send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent) override;
+    int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) override;
+    void nudge() override;
+    bool alive(int rank) override;
+    int node_of(int rank) override;
+    std::uint32_t membership() override;
+};
+
+mailbox &the_mailbox();
+core_courier &the_courier();
+
+} // namespace onesea::coll

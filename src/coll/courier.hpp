@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What collectives need of the world outside: send, wait, and who lives. One implementation stands on core
+// (core_courier.cpp), one is the fake job of the tests.
+#pragma once
+
+#include "base/transport.hpp"
+#include "coll/envelope.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace onesea::coll {
+
+class courier {
+  public:
+    // Sends one message to a rank, the caller's own excluded. `sent` is null: the data is short and copied at once;
+    // else it stays where it is until `sent` has grown by 1, which it also does when the message could not be sent.
+    virtual int send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent) = 0;
+
+    // Makes progress until ready(argument), at the latest until the deadline (SEA_ERR_TIMEOUT). Calls ready again after
+    // nudge(), after sent counters grew and after membership() changed.
+    virtual int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) = 0;
+    virtual void nudge() = 0;
+
+    virtual bool alive(int rank) = 0;
+    virtual int node_of(int rank) = 0;
+    // Another number whenever a rank came, left or died.
+    virtual std::uint32_t membership() = 0;
+
+  protected:
+    ~courier() = default;
+};
+
+} // namespace onesea::coll

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/mailbox.hpp"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <new>
+#include <utility>
+
+namespace onesea::coll {
+namespace {
+
+void copy(void *to, const void *from, std::size_t bytes)
+{
+    if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+std::string wrong_size(int source, std::size_t bytes, std::size_t expected)
+{
+    return fmt::format("rank {} sent {} bytes where {} were expected: the members do not agree on the call", source,
+                       bytes, expected);
+}
+
+std::string other_call(int source, const signature &theirs, const signature &ours)
+{
+    return fmt::format("the members do not agree on the call: rank {} does a {}, this rank a {}", source,
+                       describe(theirs), describe(ours));
+}
+
+} // namespace
+
+box &mailbox::box_of(const context_id &id)
+{
+    auto &place = boxes_[id];
+    if (!place) {
+        place = std::make_unique<box>();
+        place->id = id;
+    }
+    return *place;
+}
+
+box *mailbox::adopt(const context_id &id)
+{
+    std::lock_guard lock(mutex_);
+    box &b = box_of(id);
+    if (std::exchange(b.owned, true)) return nullptr;
+    return &b;
+}
+
+void mailbox::release(box *b)
+{
+    std::lock_guard lock(mutex_);
+    // Nothing more can come for a healthy team: each message belongs to a call, and calls end when they have theirs.
+    if (!b->broken) boxes_.erase(b->id);
+}
+
+void mailbox::begin(box *b, const signature &sign)
+{
+    std::lock_guard lock(mutex_);
+    ++b->sequence;
+    b->sign = sign;
+    b->open = true;
+    for (auto &[key, m] : b->early)
+        if (key.sequence == b->sequence && m.sign != sign)
+            return set_broken(*b, SEA_ERR_INVALID, other_call(key.source, m.sign, sign));
+}
+
+void mailbox::end(box *b)
+{
+    std::lock_guard lock(mutex_);
+    b->open = false;
+    b->receives.clear();
+    b->scratch.clear();
+    b->first_waiting = 0;
+}
+
+receive *mailbox::post(box *b, int source, std::uint32_t step, void *to, std::size_t bytes)
+{
+    std::unique_lock lock(mutex_);
+    receive &r = b->receives.emplace_back(step, source, to, bytes, b, receive::phase::waiting);
+    b->outstanding.fetch_add(1, std::memory_order_relaxed);
+    if (b->early.empty()) return &r;
+    auto found = b->early.find({b->sequence, step, source});
+    if (found == b->early.end()) return &r;
+    early_message &m = found->second;
+    if (m.bytes != bytes) {
+        set_broken(*b, SEA_ERR_INVALID, wrong_size(source, m.bytes, bytes));
+        return &r;
+    }
+    r.state.store(receive::phase::arriving, std::memory_order_relaxed);
+    if (!m.whole) {
+        m.taker = &r;
+        return &r;
+    }
+    auto node = b->early.extract(found);
+    lock.unlock();
+    copy(to, node.mapped().data.get(), bytes);
+    set_here(r);
+    return &r;
+}
+
+std::byte *mailbox::scratch(box *b, std::size_t bytes)
+{
+    auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes > 0 ? bytes : 1);
+    std::byte *result = memory.get();
+    std::lock_guard lock(mutex_);
+    b->scratch.push_back(std::move(memory));
+    return result;
+}
+
+void mailbox::break_down(box *b, int status, std::string reason)
+{
+    std::lock_guard lock(mutex_);
+    set_broken(*b, status, std::move(reason));
+}
+
+bool mailbox::any_arriving(box *b, bool (*lives)(void *, int rank), void *context)
+{
+    std::lock_guard lock(mutex_);
+    for (receive &r : b->receives)
+        if (r.state.load(std::memory_order_relaxed) == receive::phase::arriving && lives(context, r.source))
+            return true;
+    return false;
+}
+
+void mailbox::clear()
+{
+    std::lock_guard lock(mutex_);
+    boxes_.clear();
+}
+
+std::size_t mailbox::early_count(const context_id &id)
+{
+    std::lock_guard lock(mutex_);
+    auto found = boxes_.find(id);
+    return found == boxes_.end() ? 0 : found->second->early.size();
+}
+
+placement mailbox::take_in(int source, const envelope &e, const void *data, std::size_t bytes)
+{
+    std::lock_guard lock(mutex_);
+    box &b = box_of(e.context);
+    if (b.broken.load(std::memory_order_relaxed)) return {};
+    try {
+        return place(b, source, e, data, bytes);
+    } catch (const std::bad_alloc &) {
+        set_broken(b, SEA_ERR_MEMORY, fmt::format("no memory for {} bytes from rank {}", bytes, source));
+        return {.somebody_waits = true};
+    }
+}
+
+placement mailbox::place(box &b, int source, const envelope &e, const void *data, std::size_t bytes)
+{
+    if (e.sign.what == kind::notice) {
+        b.told = true;
+        set_broken(b, e.sign.root,
+                   fmt::format("rank {} has given up this team: {}", source, sea_strerror(e.sign.root)));
+        return {.somebody_waits = true};
+    }
+    auto ahead = std::int32_t(e.sequence - b.sequence);
+    if (ahead < 0 || (ahead == 0 && !b.open)) return {}; // of a call that is over: nobody can want it
+    if (ahead == 0) {
+        if (e.sign != b.sign) {
+            set_broken(b, SEA_ERR_INVALID, other_call(source, e.sign, b.sign));
+            return {.somebody_waits = true};
+        }
+        if (receive *r = find_waiting(b, source, e.step)) return deliver(b, *r, data, bytes);
+    }
+    return store(b, {e.sequence, e.step, source}, e.sign, data, bytes);
+}
+
+placement mailbox::deliver(box &b, receive &r, const void *data, std::size_t bytes)
+{
+    if (bytes != r.bytes) {
+        set_broken(b, SEA_ERR_INVALID, wrong_size(r.source, bytes, r.bytes));
+        return {.somebody_waits = true};
+    }
+    if (!data && bytes > 0) {
+        r.state.store(receive::phase::arriving, std::memory_order_relaxed);
+        return {.to = r.to, .matched = &r};
+    }
+    copy(r.to, data, bytes);
+    set_here(r);
+    return {.somebody_waits = true};
+}
+
+placement mailbox::store(box &b, const early_key &key, const signature &sign, const void *data, std::size_t bytes)
+{
+    bool whole = data || bytes == 0;
+    auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    if (whole) copy(memory.get(), data, bytes);
+    auto [at, fresh] = b.early.try_emplace(key, early_message{key, sign, std::move(memory), bytes, whole, nullptr, &b});
+    if (!fresh) {
+        set_broken(b, SEA_ERR_INTERNAL, fmt::format("rank {} sent one message of a collective twice", key.source));
+        return {.somebody_waits = true};
+    }
+    if (whole) return {};
+    return {.to = at->second.data.get(), .stored = &at->second};
+}
+
+void mailbox::arrived(receive *r)
+{
+    std::lock_guard lock(mutex_);
+    set_here(*r);
+}
+
+void mailbox::arrived(early_message *m)
+{
+    std::unique_lock lock(mutex_);
+    m->whole = true;
+    receive *taker = m->taker;
+    if (!taker) return;
+    auto node = m->owner->early.extract(m->key);
+    lock.unlock();
+    copy(taker->to, node.mapped().data.get(), taker->bytes);
+    lock.lock(); // any_arriving() must not end, and with it the call, while this thread writes
+    set_here(*taker);
+}
+
+receive *mailbox::find_waiting(box &b, int source, std::uint32_t step)
+{
+    auto waits = [](const receive &r) { return r.state.load(std::memory_order_relaxed) == receive::phase::waiting; };
+    while (b.first_waiting < b.receives.size() && !waits(b.receives[b.first_waiting])) ++b.first_waiting;
+    for (std::size_t i = b.first_waiting; i < b.receives.size(); ++i) {
+        receive &r = b.receives[i];
+        if (r.step == step && r.source == source && waits(r)) return &r;
+    }
+    return nullptr;
+}
+
+void mailbox::set_broken(box &b, int status, std::string reason)
+{
+    if (b.broken.load(std::memory_order_relaxed)) return;
+    b.status = status;
+    b.reason = std::move(reason);
+    b.broken.store(true, std::memory_order_release);
+}
+
+void mailbox::set_here(receive &r)
+{
+    box *owner = r.owner; // the waiter may end the call as soon as the last one is here
+    r.state.store(receive::phase::here, std::memory_order_release);
+    owner->outstanding.fetch_sub(1, std::memory_order_release);
+}
+
+} // namespace onesea::coll

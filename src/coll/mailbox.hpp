@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where messages of collectives meet the receives that wait for them.
+//
+// Every team has a box. A message is matched by (team, sequence, step, source). If its receive is posted, its data goes
+// straight to the receive's memory; otherwise it becomes an *early* message with memory of its own and is handed over
+// when the receive is posted. Messages may come before the team exists here (others were quicker): then they make the
+// box, and the team takes it over.
+//
+//   message header ──► receive posted?  yes: waiting ─► arriving ─► here
+//                                        no: early (─► whole) ─► copied to the receive that is posted later
+//
+// A box that is *broken* takes nothing any more; what comes for it is thrown away. It keeps the memory that transfers
+// in flight may still write to, and stays until clear(), also as a tombstone of a freed team.
+//
+// Handlers run on any thread: all of it is under one mutex, except the fields that waiters look at.
+#pragma once
+
+#include "coll/envelope.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace onesea::coll {
+
+struct box;
+
+struct receive {
+    enum class phase : std::uint8_t { waiting, arriving, here };
+    std::uint32_t step;
+    int source; // rank
+    void *to;
+    std::size_t bytes;
+    box *owner;
+    std::atomic<phase> state;
+};
+
+struct early_key {
+    std::uint32_t sequence, step;
+    int source;
+    bool operator==(const early_key &) const = default;
+};
+
+struct early_hash {
+    std::size_t operator()(const early_key &k) const
+    {
+        return ((std::uint64_t(k.sequence) << 32 | std::uint32_t(k.source)) * 0x9e3779b97f4a7c15u) ^ k.step;
+    }
+};
+
+struct early_message {
+    early_key key;
+    signature sign;
+    std::unique_ptr<std::byte[]> data;
+    std::size_t bytes;
+    bool whole;     // all the data is there
+    receive *taker; // a receive was posted while the data was arriving
+    box *owner;
+};
+
+struct box {
+    context_id id;
+    bool owned = false; // a team of this process has it
+    bool open = false;  // a call is running
+    std::uint32_t sequence = 0;
+    signature sign;
+    std::deque<receive> receives; // of the running call
+    std::size_t first_waiting = 0;
+    std::unordered_map<early_key, early_message, early_hash> early;
+    std::vector<std::unique_ptr<std::byte[]>> scratch; // of the running call
+
+    std::atomic<std::uint32_t> outstanding{0}; // receives that are not here
+    std::atomic<bool> broken{false};
+    int status = SEA_OK; // why it is broken; written before `broken`
+    std::string reason;
+    bool told = false; // the other members know
+
+    sea_counter sent{}; // long messages whose data may be changed again
+    std::uint64_t started = 0;
+};
+
+// What a handler does with a message.
+struct placement {
+    void *to = nullptr;              // where its data goes; null: nowhere
+    receive *matched = nullptr;      // then call arrived() with one of these
+    early_message *stored = nullptr; // "
+    bool somebody_waits = false;     // a receive is complete, or the box broke
+};
+
+class mailbox {
+  public:
+    // ---- by the team ----
+    box *adopt(const context_id &id); // nullptr: a team of this process has that name
+    void release(box *b);
+    void begin(box *b, const signature &sign); // the next call
+    void end(box *b);                          // all receives are here
+    receive *post(box *b, int source, std::uint32_t step, void *to, std::size_t bytes);
+    std::byte *scratch(box *b, std::size_t bytes); // lives as long as the call and its transfers; throws bad_alloc
+    void break_down(box *b, int status, std::string reason); // the first reason stays
+    bool any_arriving(box *b, bool (*lives)(void *, int rank), void *context);
+    void clear();
+
+    // ---- by handlers ----
+    // `data`: what travelled in the header; else `bytes` of data follow if the placement says where.
+    placement take_in(int source, const envelope &e, const void *data, std::size_t bytes);
+    void arrived(receive *r);
+    void arrived(early_message *m);
+
+    std::size_t early_count(const context_id &id); // for tests
+
+  private:
+    std::mutex mutex_;
+    std::unordered_map<context_id, std::unique_ptr<box>, context_hash> boxes_;
+
+    box &box_of(const context_id &id);
+    placement place(box &b, int source, const envelope &e, const void *data, std::size_t bytes);
+    placement deliver(box &b, receive &r, const void *data, std::size_t bytes);
+    placement store(box &b, const early_key &key, const signature &sign, const void *data, std::size_t bytes);
+    static receive *find_waiting(box &b, int source, std::uint32_t step);
+    static void set_broken(box &b, int status, std::string reason);
+    static void set_here(receive &r);
+};
+
+} // namespace onesea::coll

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all entry points of collectives share: find the team, allow one call at a time, run, let no exception out.
+#pragma once
+
+#include "base/error.hpp"
+#include "coll/algorithms.hpp"
+#include "coll/teams.hpp"
+#include "core/internal.hpp"
+
+#include <memory>
+#include <new>
+
+namespace onesea::coll {
+
+// Calls whose data flows one way: without a barrier now and then a quick root would fill the memory of slow members.
+inline constexpr std::uint32_t calls_ahead = 32;
+
+inline bool flows_one_way(kind what)
+{
+    return what == kind::broadcast || what == kind::reduce || what == kind::gather || what == kind::scatter;
+}
+
+struct one_at_a_time {
+    explicit one_at_a_time(team &t) : team_(t), mine(!t.busy.exchange(true, std::memory_order_acquire)) {}
+    ~one_at_a_time()
+    {
+        if (mine) team_.busy.store(false, std::memory_order_release);
+    }
+    one_at_a_time(const one_at_a_time &) = delete;
+    one_at_a_time &operator=(const one_at_a_time &) = delete;
+
+  private:
+    team &team_;
+
+  public:
+    const bool mine;
+};
+
+// The team that the caller is a member of.
+inline int member_of(const char *function, sea_team handle, std::shared_ptr<team> *result)
+{
+    if (int status = core::check_started(function)) return status;
+    std::shared_ptr<team> found;
+    if (int status = the_teams().find(function, handle, &found)) return status;
+    if (!found->messages) return fail(SEA_ERR_INVALID, "{}: rank {} is not a member of the team", function, sea_rank());
+    *result = std::move(found);
+    return SEA_OK;
+}
+
+template <class Body>
+int run(const char *function, team &t, const signature &sign, Body &&body)
+{
+    one_at_a_time turn(t);
+    if (!turn.mine) return fail(SEA_ERR_STATE, "{}: another thread is inside a collective of the same team", function);
+    try {
+        call c(t, sign, core::thread_deadline());
+        try {
+            if (!c.broken()) body(c);
+            if (flows_one_way(sign.what) && c.sequence() % calls_ahead == 0 && !c.broken()) {
+                c.next_phase();
+                barrier(c);
+            }
+        } catch (const std::bad_alloc &) {
+            c.break_down(SEA_ERR_MEMORY, "not enough memory");
+        }
+        return c.conclude();
+    } catch (const std::exception &problem) {
+        return fail(SEA_ERR_MEMORY, "{}: {}", function, problem.what());
+    }
+}
+
+} // namespace onesea::coll

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/teams.hpp"
+
+#include "base/error.hpp"
+#include "coll/core_courier.hpp"
+#include "core/internal.hpp"
+
+#include <numeric>
+
+namespace onesea::coll {
+namespace {
+
+constexpr int place_bits = 16;
+constexpr int most_places = 1 << place_bits;
+constexpr int use_mask = (1 << (31 - place_bits)) - 1;
+
+void started() { the_teams().open(the_mailbox(), the_courier(), sea_rank(), core::world_size()); }
+
+void ended()
+{
+    the_teams().close();
+    the_mailbox().clear();
+}
+
+const bool registered = [] {
+    core::add_lifecycle(started, ended);
+    return true;
+}();
+
+} // namespace
+
+team_table &the_teams()
+{
+    static team_table t;
+    return t;
+}
+
+void team_table::open(mailbox &m, courier &c, int own_rank, int world_size)
+{
+    std::lock_guard lock(mutex_);
+    mail_ = &m;
+    world_ = &c;
+    own_rank_ = own_rank;
+    std::vector<int> all(std::size_t(world_size), 0);
+    std::iota(all.begin(), all.end(), 0);
+    places_.resize(1);
+    places_[0].what = std::make_shared<team>(m, c, world_context, std::move(all), own_rank);
+}
+
+void team_table::close()
+{
+    std::lock_guard lock(mutex_);
+    places_.clear();
+    free_.clear();
+    uses_.clear();
+}
+
+int team_table::find(const char *function, sea_team handle, std::shared_ptr<team> *result)
+{
+    std::lock_guard lock(mutex_);
+    const auto at = std::size_t(handle & (most_places - 1));
+    if (handle >= 0 && at < places_.size() && places_[at].what && places_[at].uses == handle >> place_bits) {
+        *result = places_[at].what;
+        return SEA_OK;
+    }
+    if (handle == SEA_TEAM_NULL) return fail(SEA_ERR_INVALID, "{}: the team is SEA_TEAM_NULL", function);
+    return fail(SEA_ERR_INVALID, "{}: {:#x} is not a team: it was never given out, or has been freed", function,
+                handle);
+}
+
+int team_table::add(const char *function, const context_id &id, std::vector<int> members, sea_team *result)
+{
+    auto made = std::make_shared<team>(*mail_, *world_, id, std::move(members), own_rank_);
+    if (!made->messages)
+        return fail(SEA_ERR_STATE, "{}: this team is being made by another thread at the same moment", function);
+    std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+        if (places_.size() >= most_places) {
+            mail_->release(made->messages);
+            return fail(SEA_ERR_MEMORY, "{}: there are {} teams already", function, places_.size());
+        }
+        free_.push_back(int(places_.size()));
+        places_.emplace_back();
+    }
+    const int at = free_.back();
+    free_.pop_back();
+    place &p = places_[std::size_t(at)];
+    p.what = std::move(made);
+    *result = p.uses << place_bits | at;
+    return SEA_OK;
+}
+
+int team_table::remove(sea_team handle)
+{
+    std::shared_ptr<team> t;
+    if (handle == SEA_TEAM_WORLD) return fail(SEA_ERR_INVALID, "sea_team_free: SEA_TEAM_WORLD cannot be freed");
+    if (int status = find("sea_team_free", handle, &t)) return status;
+    if (t->busy.exchange(true)) return fail(SEA_ERR_STATE, "sea_team_free: a collective of the team is running");
+    std::lock_guard lock(mutex_);
+    const int at = handle & (most_places - 1);
+    place &p = places_[std::size_t(at)];
+    p.what.reset();
+    p.uses = (p.uses + 1) & use_mask;
+    free_.push_back(at);
+    mail_->release(t->messages);
+    return SEA_OK;
+}
+
+std::uint64_t team_table::count_use(const context_id &list)
+{
+    std::lock_guard lock(mutex_);
+    return uses_[list]++;
+}
+
+} // namespace onesea::coll

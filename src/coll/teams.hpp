@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The teams of this process behind their handles. A handle is the number of a place and how often the place was used,
+// so that the handle of a freed team is not taken for its successor.
+#pragma once
+
+#include "coll/call.hpp"
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace onesea::coll {
+
+class team_table {
+  public:
+    void open(mailbox &m, courier &c, int own_rank, int world_size); // makes SEA_TEAM_WORLD
+    void close();
+
+    // SEA_OK, or SEA_ERR_INVALID with the text set.
+    int find(const char *function, sea_team handle, std::shared_ptr<team> *result);
+    int add(const char *function, const context_id &id, std::vector<int> members, sea_team *result);
+    int remove(sea_team handle);
+    // How often this list and tag were used before.
+    std::uint64_t count_use(const context_id &list);
+
+  private:
+    struct place {
+        std::shared_ptr<team> what;
+        int uses = 0;
+    };
+    std::mutex mutex_;
+    mailbox *mail_ = nullptr;
+    courier *world_ = nullptr;
+    int own_rank_ = -1;
+    std::vector<place> places_;
+    std::vector<int> free_;
+    std::unordered_map<context_id, std::uint64_t, context_hash> uses_;
+};
+
+team_table &the_teams();
+
+} // namespace onesea::coll
