@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <unistd.h>
+
+namespace npb {
+namespace {
+
+constexpr std::size_t most_pairs = 24; // a table longer than a screen is no help
+
+// 1234567 -> "1 234 567"
+std::string grouped(unsigned long long value)
+{
+    std::string text = std::to_string(value);
+    for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), " ");
+    return text;
+}
+
+void print_row(const std::string &who, const std::string &transport, unsigned long long operations,
+               unsigned long long bytes)
+{
+    std::printf("  %-14s %-9s %12s %16s %12.0f\n", who.c_str(), transport.c_str(), grouped(operations).c_str(),
+                grouped(bytes).c_str(),
+                operations > 0 ? static_cast<double>(bytes) / static_cast<double>(operations) : 0.0);
+}
+
+void print_by_transport(const std::vector<pair_traffic> &traffic)
+{
+    struct total {
+        unsigned long long pairs, operations, bytes;
+    };
+    std::map<std::string, total> totals;
+    for (const auto &pair : traffic) {
+        auto &sum = totals[pair.transport];
+        sum = {sum.pairs + 1, sum.operations + pair.operations, sum.bytes + pair.bytes};
+    }
+    for (const auto &[name, sum] : totals) print_row(grouped(sum.pairs) + " pairs", name, sum.operations, sum.bytes);
+}
+
+double speed(const problem &given, const outcome &result) { return million_operations(given) / result.seconds; }
+
+bool verified(const problem &given, const outcome &result) { return error_of(given, result.zeta) <= tolerance; }
+
+} // namespace
+
+progress_line::progress_line(progress_style style, int iterations)
+    : live_(style == progress_style::live || (style == progress_style::automatic && isatty(STDERR_FILENO) == 1)),
+      silent_(style == progress_style::none), iterations_(iterations), every_(std::max(1, iterations / 5))
+{
+}
+
+void progress_line::show(int iteration, double zeta, double seconds)
+{
+    bool due = live_ || iteration % every_ == 0 || iteration == iterations_;
+    if (silent_ || !due) return;
+    std::fprintf(stderr, "%s  iteration %3d of %d   zeta %17.13f   %7.2f s%s", live_ ? "\r" : "", iteration,
+                 iterations_, zeta, seconds, live_ ? "" : "\n");
+    std::fflush(stderr);
+}
+
+void progress_line::end()
+{
+    if (live_ && !silent_) std::fputc('\n', stderr);
+}
+
+std::string headline(const problem &given, int ranks, int nodes, const std::string &backend)
+{
+    return std::string("NAS CG class ") + given.name + ": matrix of order " + std::to_string(given.order) + ", " +
+           std::to_string(given.iterations) + " iterations\n" + std::to_string(ranks) +
+           (ranks == 1 ? " rank" : " ranks") + " on " + std::to_string(nodes) + (nodes == 1 ? " node, " : " nodes, ") +
+           backend;
+}
+
+bool print_verdict(const problem &given, const outcome &result)
+{
+    const bool good = verified(given, result);
+    std::printf("\nVERIFICATION %s\n", good ? "SUCCESSFUL" : "FAILED");
+    std::printf("  zeta      %18.13f\n", result.zeta);
+    std::printf("  reference %18.13f   relative error %.1e, allowed %.0e\n", given.zeta, error_of(given, result.zeta),
+                tolerance);
+    return good;
+}
+
+void print_tables(const problem &given, const outcome &result, const std::vector<pair_traffic> &traffic)
+{
+    std::printf("\n  time      %8.3f s\n  speed     %8.1f Mop/s\n", result.seconds, speed(given, result));
+    if (traffic.empty()) return;
+    std::printf("\n  %-14s %-9s %12s %16s %12s\n", "from -> to", "transport", "operations", "bytes", "bytes each");
+    if (traffic.size() > most_pairs) return print_by_transport(traffic);
+    for (const auto &pair : traffic)
+        print_row(std::to_string(pair.from) + " -> " + std::to_string(pair.to), pair.transport, pair.operations,
+                  pair.bytes);
+}
+
+bool write_report(const std::string &path, const problem &given, const outcome &result, int ranks)
+{
+    FILE *file = std::fopen(path.c_str(), "w");
+    if (file == nullptr) return false;
+    std::fprintf(file, "ranks %d\nseconds %.6f\nmops %.2f\nzeta %.13f\nverified %s\n", ranks, result.seconds,
+                 speed(given, result), result.zeta, verified(given, result) ? "yes" : "no");
+    return std::fclose(file) == 0;
+}
+
+} // namespace npb
