@@ -80,17 +80,20 @@ class engine_state final : public sink {
     // progress.cpp
     struct sleeping_state {
         std::condition_variable changed;
-        std::atomic<int> waiters{0}; // threads in wait()
-        int parked = 0;              // of them, in `changed`
-        bool blocked = false;        // one thread is in ppoll for all
+        std::atomic<int> waiters{0};      // threads in wait()
+        int parked = 0;                   // of them, in `changed`
+        std::atomic<bool> blocked{false}; // one thread is in ppoll for all
         bool blocked_by_dispatcher = false;
-        bool dispatcher_parked = false;
+        std::mutex away_mutex; // of the two below; taken after the engine lock or alone
         std::condition_variable dispatcher_wake;
-        std::uint64_t activity = 0, nudges = 0;
+        std::atomic<bool> dispatcher_parked{false};
+        std::atomic<std::uint64_t> activity{0}; // calls that made progress or started something
+        std::uint64_t nudges = 0;
+        nanoseconds last_look = 0;    // when progress was made last
         std::atomic<int> entering{0}; // threads that want the engine lock
         int kick_fd = -1;
         bool oversubscribed = false;
-        bool stop = false;
+        std::atomic<bool> stop{false};
         std::thread dispatcher;
     } sleep;
 

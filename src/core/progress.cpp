@@ -28,8 +28,8 @@ namespace onesea::core {
 namespace {
 
 constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
-constexpr auto tick = std::chrono::microseconds(250);
-constexpr int ticks_before_parking = 20;
+constexpr auto tick = std::chrono::milliseconds(1);
+constexpr int ticks_before_parking = 8;
 constexpr int handlers_at_once = 256;
 
 thread_local bool in_handler = false;
@@ -125,53 +125,73 @@ void breathe(locked &lock)
     lock.lock();
 }
 
+void wake_dispatcher()
+{
+    auto &s = engine().sleep;
+    std::lock_guard away(s.away_mutex);
+    s.dispatcher_wake.notify_one();
+}
+
 void leave_wait(bool slept)
 {
     auto &s = engine().sleep;
     s.waiters.fetch_sub(1);
-    ++s.activity;
+    s.activity.fetch_add(1, std::memory_order_relaxed);
     if (s.parked)
         s.changed.notify_all(); // one of them polls now
-    else if (slept && s.dispatcher_parked)
-        s.dispatcher_wake.notify_one();
+    else if (slept && s.dispatcher_parked.load())
+        wake_dispatcher();
 }
 
 // The program is, or was since the last look, inside the library: the dispatcher keeps away from the transports.
 bool program_makes_progress(std::uint64_t &seen)
 {
     auto &s = engine().sleep;
-    bool was_here = s.waiters.load() > 0 || s.activity != seen;
-    seen = s.activity;
+    std::uint64_t now = s.activity.load();
+    bool was_here = s.waiters.load() > 0 || now != seen;
+    seen = now;
     return was_here;
+}
+
+bool program_sleeps_here()
+{
+    auto &s = engine().sleep;
+    return s.waiters.load() > 0 && s.blocked.load();
+}
+
+// Stays away without the engine lock, so that a program that spins is not disturbed.
+void keep_away(int &ticks)
+{
+    auto &s = engine().sleep;
+    std::unique_lock away(s.away_mutex);
+    if (s.stop.load()) return;
+    if (!program_sleeps_here() || ++ticks <= ticks_before_parking) {
+        s.dispatcher_wake.wait_for(away, tick);
+        return;
+    }
+    ticks = 0;
+    s.dispatcher_parked = true; // whoever leaves the library after this sees it; who left before is seen here
+    if (program_sleeps_here()) s.dispatcher_wake.wait(away);
+    s.dispatcher_parked = false;
 }
 
 void dispatch()
 {
     is_dispatcher = true;
-    auto &e = engine();
-    auto &s = e.sleep;
+    auto &s = engine().sleep;
     std::uint64_t seen = 0;
     int ticks = 0;
-    locked lock(e.mutex);
-    while (!s.stop) {
+    while (!s.stop.load()) {
         if (program_makes_progress(seen)) {
-            if (s.waiters.load() > 0 && s.blocked && ++ticks > ticks_before_parking) {
-                s.dispatcher_parked = true;
-                s.dispatcher_wake.wait(lock);
-                s.dispatcher_parked = false;
-                ticks = 0;
-            } else {
-                s.dispatcher_wake.wait_for(lock, tick);
-            }
+            keep_away(ticks);
             continue;
         }
         ticks = 0;
+        locked lock = enter();
         bool any = progress_once();
         run_handlers(lock);
-        if (any || handlers_left())
-            breathe(lock);
-        else if (!s.stop && s.waiters.load() == 0)
-            block(lock, never);
+        if (any || handlers_left()) continue;
+        if (!s.stop.load() && s.waiters.load() == 0) block(lock, never);
     }
 }
 
@@ -192,7 +212,7 @@ locked enter()
 bool progress_once()
 {
     auto &e = engine();
-    nanoseconds now = now_ns();
+    nanoseconds now = e.sleep.last_look = now_ns();
     bool any = false;
     e.for_each_transport([&](transport &t) { any |= t.poll(now); });
     if (e.arena.header().membership.load(std::memory_order_acquire) != e.seen_membership) {
@@ -214,7 +234,7 @@ void notify_progress()
 void activity()
 {
     auto &s = engine().sleep;
-    ++s.activity;
+    s.activity.fetch_add(1, std::memory_order_relaxed);
     if (s.blocked) kick();
 }
 
@@ -255,7 +275,7 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
     if (s.blocked && s.blocked_by_dispatcher) kick();
     e.for_each_transport([](transport &t) { t.flush(); });
     const nanoseconds spin = s.oversubscribed ? spin_crowded : spin_alone;
-    nanoseconds spin_until = now_ns() + spin;
+    nanoseconds spin_until = 0; // set by the first look
     bool slept = false;
     int status = SEA_OK;
     while (true) {
@@ -263,12 +283,12 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
         if (ready()) break;
         run_handlers(lock);
         if (ready()) break;
-        nanoseconds now = now_ns();
+        nanoseconds now = s.last_look;
         if (now >= deadline) {
             status = fail(SEA_ERR_TIMEOUT, "the time given has passed");
             break;
         }
-        if (any) spin_until = now + spin;
+        if (any || spin_until == 0) spin_until = now + spin;
         if (now < spin_until || handlers_left()) {
             breathe(lock);
         } else {
@@ -308,10 +328,10 @@ void stop_dispatcher()
     {
         locked lock(engine().mutex);
         s.stop = true;
-        s.dispatcher_wake.notify_all();
         s.changed.notify_all();
         kick();
     }
+    wake_dispatcher();
     if (s.dispatcher.joinable()) s.dispatcher.join();
 }
 

@@ -60,6 +60,7 @@ inline constexpr std::uint64_t default_give_up = 120 * second; // silence with w
 // ---- Windows, bytes as charged ----
 inline constexpr std::size_t first_grant = 256 * 1024; // before the peer has granted anything
 inline constexpr std::size_t least_grant = 16 * 1024;
+inline constexpr std::size_t most_grant = 768 * 1024;   // more in flight only waits in buffers, and leaves the caches
 inline constexpr std::size_t first_window = 256 * 1024; // of congestion
 inline constexpr std::size_t hold_bytes = 8 << 20;      // ordered bundles that wait for earlier ones, per link
 

@@ -19,8 +19,9 @@
 namespace onesea::net {
 namespace {
 
-constexpr unsigned batch_size = 48;   // datagrams built before a send; 46 of 1472 bytes fill the largest one
-constexpr int receives_per_poll = 64; // system calls of one poll
+constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472 bytes fill the largest one
+constexpr std::size_t bytes_per_poll = 1 << 20;
+constexpr std::size_t worth_another = 4096; // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
 
 class net_transport final : public transport {
@@ -224,15 +225,16 @@ bool net_transport::poll(nanoseconds now)
     if (closed_) return false;
     bool any = false;
     auto deliver = [&](std::span<std::byte> bytes, const endpoint &from) { take(bytes, from, now); };
-    for (int i = 0; i < receives_per_poll; ++i) {
-        bool got = io_.receive([&](std::span<std::byte> bytes, const endpoint &from) {
+    for (std::size_t bytes = 1; bytes < bytes_per_poll;) {
+        std::size_t got = io_.receive([&](std::span<std::byte> datagram, const endpoint &from) {
             if (faults_.active())
-                faults_.pass(bytes, from, deliver);
+                faults_.pass(datagram, from, deliver);
             else
-                deliver(bytes, from);
+                deliver(datagram, from);
         });
-        if (!got) break;
-        any = true;
+        any |= got > 0;
+        if (got < worth_another) break; // what was asked for is answered before the kernel is asked for more
+        bytes += got;
     }
     if (!any && faults_.active()) faults_.release(deliver);
     if (any && now >= next_share_) share_budget(now);
@@ -264,7 +266,7 @@ void net_transport::share_budget(nanoseconds now)
 {
     std::size_t active = 0;
     for (auto &[rank, p] : peers_) active += p.link->last_heard() + active_time > now;
-    std::size_t share = std::max(budget_ / std::max<std::size_t>(active, 1), least_grant);
+    std::size_t share = std::clamp(budget_ / std::max<std::size_t>(active, 1), least_grant, most_grant);
     for (auto &[rank, p] : peers_) p.link->set_grant(share);
     next_share_ = now + share_period;
 }

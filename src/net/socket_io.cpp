@@ -135,7 +135,7 @@ bool socket_io::receive_batch(std::size_t *bytes, std::size_t *segment, endpoint
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     ssize_t n = recvmsg(fd_, &message, MSG_DONTWAIT);
-    if (n < 0) return errno == ECONNREFUSED || errno == EINTR; // a dead peer's answer: there may be more behind it
+    if (n < 0) return errno == ECONNREFUSED; // a dead peer's answer; there may be more behind it
     from->size = message.msg_namelen;
     *bytes = std::size_t(n);
     *segment = std::max<std::size_t>(*bytes, 1);

@@ -39,16 +39,17 @@ class socket_io {
     // it has no room now.
     unsigned send(const endpoint &to, std::span<const datagram> datagrams);
 
-    // Gives each datagram of one system call to use(bytes, from), which may change the bytes; false if there was none.
+    // Gives each datagram of one system call to use(bytes, from), which may change the bytes. How many bytes there
+    // were.
     template <class Use>
-    bool receive(Use &&use)
+    std::size_t receive(Use &&use)
     {
         std::size_t segment = 0, bytes = 0;
         endpoint from;
-        if (!receive_batch(&bytes, &segment, &from)) return false;
+        if (!receive_batch(&bytes, &segment, &from)) return 0;
         for (std::size_t at = 0; at < bytes; at += segment)
             use(std::span(buffer_.get() + at, std::min(segment, bytes - at)), from);
-        return true;
+        return std::max<std::size_t>(bytes, 1);
     }
 
   private:
