@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/hosts.hpp"
+#include "agent/message.hpp"
+#include "agent/node_job.hpp"
+
+#include <gtest/gtest.h>
+#include <random>
+
+namespace onesea::agent {
+namespace {
+
+using outcome = decoder::outcome;
+
+TEST(message, comes_back_as_it_was)
+{
+    std::string body("a\0b\n\xff", 5);
+    decoder d;
+    d.feed(encode({{"type", "output"}, {"rank", 3}}, body));
+    message m;
+    ASSERT_EQ(d.next(&m), outcome::complete);
+    EXPECT_EQ(m.type(), "output");
+    EXPECT_EQ(m.head["rank"], 3);
+    EXPECT_EQ(m.body, body);
+    EXPECT_EQ(d.next(&m), outcome::incomplete);
+}
+
+TEST(message, may_be_cut_anywhere)
+{
+    std::string two = encode({{"type", "a"}}, "body") + encode({{"type", "b"}});
+    for (std::size_t cut = 0; cut <= two.size(); ++cut) {
+        decoder d;
+        message m;
+        std::string types;
+        for (auto part : {two.substr(0, cut), two.substr(cut)}) {
+            d.feed(part);
+            while (d.next(&m) == outcome::complete) types += m.type();
+            EXPECT_EQ(d.error(), "");
+        }
+        EXPECT_EQ(types, "ab") << "cut at " << cut;
+    }
+}
+
+TEST(message, every_truncation_is_incomplete_and_never_wrong)
+{
+    std::string whole = encode({{"type", "exit"}, {"rank", 1}}, "xyz");
+    for (std::size_t n = 0; n < whole.size(); ++n) {
+        decoder d;
+        d.feed(whole.substr(0, n));
+        message m;
+        EXPECT_EQ(d.next(&m), outcome::incomplete) << n;
+    }
+}
+
+TEST(message, text_of_a_login_shell_is_shown)
+{
+    decoder d;
+    d.feed("Welcome to host\n");
+    message m;
+    EXPECT_EQ(d.next(&m), outcome::damaged);
+    EXPECT_NE(d.error().find("Welcome to host"), std::string::npos);
+    d.feed(encode({{"type", "a"}}));
+    EXPECT_EQ(d.next(&m), outcome::damaged) << "nothing comes after damage";
+}
+
+TEST(message, unreasonable_lengths_and_heads_are_damage)
+{
+    message m;
+    for (std::string wrong :
+         {std::string("SEA1\xff\xff\xff\xff\0\0\0\0", 12), std::string("SEA1\2\0\0\0\xff\xff\xff\xff{}", 14),
+          std::string("SEA1\2\0\0\0\0\0\0\0{}", 14), std::string("SEA1\2\0\0\0\0\0\0\0[]", 14),
+          std::string("SEA1\3\0\0\0\0\0\0\0{{{", 15), std::string("SEA1\0\0\0\0\0\0\0\0", 12)}) {
+        decoder d;
+        d.feed(wrong);
+        EXPECT_EQ(d.next(&m), outcome::damaged);
+        EXPECT_NE(d.error(), "");
+    }
+}
+
+TEST(message, random_damage_never_crashes)
+{
+    std::mt19937 random(7);
+    const std::string good = encode({{"type", "job"}, {"node", 1}, {"list", {1, 2, 3}}}, std::string(50, 'x'));
+    for (int round = 0; round < 20000; ++round) {
+        std::string bytes = good + good;
+        for (unsigned flips = 1 + random() % 4; flips; --flips) bytes[random() % bytes.size()] = char(random());
+        bytes.resize(bytes.size() - random() % 20);
+        decoder d;
+        message m;
+        for (std::size_t at = 0; at < bytes.size(); at += 37) {
+            d.feed(std::string_view(bytes).substr(at, 37));
+            while (d.next(&m) == outcome::complete) EXPECT_TRUE(m.head["type"].is_string());
+        }
+    }
+}
+
+TEST(message, bytes_that_are_no_utf8_do_not_stop_a_message)
+{
+    decoder d;
+    d.feed(encode({{"type", "failed"}, {"text", "\xff\xfe"}}));
+    message m;
+    EXPECT_EQ(d.next(&m), outcome::complete);
+}
+
+node_job sample()
+{
+    node_job job;
+    job.nodes = 2;
+    job.node = 1;
+    job.total_ranks = 3;
+    job.ranks = {{2, 0, true}};
+    job.programs = {{{"prog", "a b"}, {{"K", "v"}}, "/d", true}};
+    job.key = std::string(64, 'a');
+    return job;
+}
+
+TEST(node_job, comes_back_as_it_was)
+{
+    node_job back = node_job_from(to_json(sample()));
+    EXPECT_EQ(to_json(back), to_json(sample()));
+    EXPECT_EQ(back.programs[0].environment[0].second, "v");
+}
+
+TEST(node_job, nonsense_is_refused)
+{
+    for (const char *missing : {"node", "ranks", "programs", "key", "transport"}) {
+        auto j = to_json(sample());
+        j.erase(missing);
+        EXPECT_THROW(node_job_from(j), nlohmann::json::exception) << missing;
+    }
+    auto j = to_json(sample());
+    j["ranks"][0][0] = 3;
+    EXPECT_THROW(node_job_from(j), request_error);
+    j = to_json(sample());
+    j["programs"][0]["argv"] = nlohmann::json::array();
+    EXPECT_THROW(node_job_from(j), request_error);
+    EXPECT_THROW(job_table_from({{"nodes", nlohmann::json::array()}, {"rank_nodes", {5}}, {"rank_ports", {1}}}),
+                 request_error);
+}
+
+TEST(hex, both_ways_and_refuses_others)
+{
+    std::uint8_t bytes[3] = {0, 0xab, 0xff}, back[3] = {};
+    EXPECT_EQ(to_hex(bytes, 3), "00abff");
+    EXPECT_TRUE(from_hex("00abff", back, 3));
+    EXPECT_EQ(back[1], 0xab);
+    EXPECT_FALSE(from_hex("00abf", back, 3));
+    EXPECT_FALSE(from_hex("00abfg", back, 3));
+}
+
+} // namespace
+} // namespace onesea::agent

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/placement.hpp"
+
+#include <gtest/gtest.h>
+
+namespace onesea::agent {
+namespace {
+
+bool local(const std::string &name) { return name == "localhost"; }
+
+job_request request_for(unsigned ranks, unsigned nodes = 0, unsigned per_node = 0, const char *hosts = nullptr)
+{
+    job_request r;
+    r.programs.push_back({{"prog"}, ranks, {}, ""});
+    r.nodes = nodes;
+    r.per_node = per_node;
+    if (hosts) r.hosts = parse_host_list(hosts);
+    return r;
+}
+
+std::string map_of(const job_request &r)
+{
+    std::string text;
+    for (const placed_node &n : place(r, local).nodes) text += n.host + "=" + ranges(n.ranks) + " ";
+    return text;
+}
+
+TEST(placement, one_machine)
+{
+    EXPECT_EQ(map_of(request_for(0)), "localhost=0 ");
+    EXPECT_EQ(map_of(request_for(4)), "localhost=0-3 ");
+    EXPECT_EQ(map_of(request_for(5, 2)), "localhost=0-2 localhost=3-4 ");
+    EXPECT_EQ(map_of(request_for(0, 2, 3)), "localhost=0-2 localhost=3-5 ");
+    EXPECT_EQ(map_of(request_for(5, 0, 2)), "localhost=0-1 localhost=2-3 localhost=4 ");
+}
+
+TEST(placement, nodes_without_ranks_are_left_out) { EXPECT_EQ(map_of(request_for(1, 4)), "localhost=0 "); }
+
+TEST(placement, hosts_share_equally_without_slots)
+{
+    EXPECT_EQ(map_of(request_for(0, 0, 0, "a,b")), "a=0 b=1 ");
+    EXPECT_EQ(map_of(request_for(5, 0, 0, "a,b")), "a=0-2 b=3-4 ");
+    EXPECT_EQ(map_of(request_for(4, 1, 0, "a,b")), "a=0-3 ");
+}
+
+TEST(placement, slots_are_filled_in_order)
+{
+    EXPECT_EQ(map_of(request_for(0, 0, 0, "a:2,b")), "a=0-1 b=2 ");
+    EXPECT_EQ(map_of(request_for(3, 0, 0, "a:2,b:4")), "a=0-1 b=2 ");
+    EXPECT_THROW(map_of(request_for(7, 0, 0, "a:2,b:4")), request_error);
+}
+
+TEST(placement, more_nodes_than_hosts_are_virtual)
+{
+    EXPECT_EQ(map_of(request_for(4, 4, 0, "a,b")), "a=0 a=1 b=2 b=3 ");
+}
+
+TEST(placement, too_many_for_ppn_is_an_error)
+{
+    EXPECT_THROW(map_of(request_for(5, 2, 2)), request_error);
+    EXPECT_THROW(map_of(request_for(shm::max_slots + 1)), request_error);
+}
+
+TEST(placement, programs_follow_each_other)
+{
+    job_request r = request_for(2, 2);
+    r.programs.push_back({{"other"}, 0, {}, ""});
+    r.programs.push_back({{"third"}, 3, {}, ""});
+    auto placed = place(r, local);
+    std::vector<unsigned> programs;
+    for (auto &rank : placed.ranks) programs.push_back(rank.program);
+    EXPECT_EQ(programs, (std::vector<unsigned>{0, 0, 1, 2, 2, 2}));
+    EXPECT_EQ(placed.ranks[3].node, 1u);
+    EXPECT_EQ(placed.ranks[3].slot, 0u);
+}
+
+TEST(placement, ranks_of_one_machine_are_counted_over_its_nodes)
+{
+    auto placed = place(request_for(6, 2), local);
+    EXPECT_EQ(placed.nodes[1].ranks_on_machine, 6u);
+    EXPECT_EQ(placed.nodes[1].first_on_machine, 3u);
+}
+
+TEST(placement, map_names_nodes_ranks_and_programs)
+{
+    EXPECT_EQ(describe(place(request_for(3, 2), local), request_for(3, 2)),
+              "3 ranks on 2 nodes\nnode 0  localhost (this machine)  ranks 0-1  prog\nnode 1  localhost (this machine) "
+              " rank 2  prog\n");
+}
+
+} // namespace
+} // namespace onesea::agent

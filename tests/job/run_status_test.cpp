@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exit statuses and messages of `onesea run`.
+#include "command.hpp"
+
+#include <csignal>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace job_test {
+namespace {
+
+using words = std::vector<std::string>;
+
+TEST(run_status, success_is_zero_and_silent)
+{
+    for (const char *nodes : {"1", "2", "4"}) {
+        auto o = onesea({"run", "-n", "4", "--nodes", nodes, "true"});
+        EXPECT_EQ(o.status, 0) << o.err;
+        EXPECT_EQ(o.out + o.err, "");
+    }
+}
+
+TEST(run_status, first_failing_rank_decides)
+{
+    for (const char *nodes : {"1", "2", "4"}) {
+        auto o = onesea({"run", "-n", "4", "--nodes", nodes, "sh", "-c", "[ $ONESEA_RANK = 2 ] && exit 7; sleep 30"});
+        EXPECT_EQ(o.status, 7);
+        EXPECT_LT(o.seconds, 10);
+        EXPECT_NE(o.err.find("rank 2 on localhost exited with status 7"), std::string::npos) << o.err;
+        EXPECT_NE(o.err.find("3 other ranks were ended by the launcher"), std::string::npos) << o.err;
+    }
+}
+
+TEST(run_status, a_signal_is_128_and_its_number)
+{
+    auto o = onesea({"run", "-n", "2", "sh", "-c", "[ $ONESEA_RANK = 1 ] && kill -SEGV $$; sleep 30"});
+    EXPECT_EQ(o.status, 128 + SIGSEGV);
+    EXPECT_NE(o.err.find("killed by signal 11 (Segmentation fault"), std::string::npos) << o.err;
+}
+
+TEST(run_status, a_failure_ends_ranks_that_ignore_sigterm_within_a_second)
+{
+    command c({"run", "-n", "3", "--nodes", "2", "sh", "-c",
+               "trap '' TERM; [ $ONESEA_RANK = 0 ] && { sleep 1; exit 3; }; while :; do sleep 5; done"});
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 3);
+    EXPECT_LT(o.seconds, 4);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_status, with_continue_the_others_go_on)
+{
+    auto o = onesea({"run", "-n", "3", "--on-death", "continue", "sh", "-c",
+                     "[ $ONESEA_RANK = 1 ] && exit 9; sleep 0.5; echo alive $ONESEA_RANK"});
+    EXPECT_EQ(o.status, 9);
+    EXPECT_NE(o.out.find("alive 0\n"), std::string::npos);
+    EXPECT_NE(o.out.find("alive 2\n"), std::string::npos);
+}
+
+TEST(run_status, time_limit_is_124)
+{
+    auto o = onesea({"run", "-n", "2", "--nodes", "2", "--timeout", "0.5", "sleep", "30"});
+    EXPECT_EQ(o.status, 124);
+    EXPECT_LT(o.seconds, 10);
+    EXPECT_NE(o.err.find("time limit of 0.5 s"), std::string::npos) << o.err;
+}
+
+TEST(run_status, missing_program_is_127_and_nothing_starts)
+{
+    scratch s;
+    auto o = onesea({"run", "touch", s.path("started"), ":", "surely-not-there"});
+    EXPECT_EQ(o.status, 127);
+    EXPECT_EQ(o.err, "onesea: program 'surely-not-there' not found\n");
+    EXPECT_EQ(access(s.path("started").c_str(), F_OK), -1);
+    o = onesea({"run", "-n", "4", "--nodes", "4", "./surely-not-there"});
+    EXPECT_EQ(o.status, 127);
+    EXPECT_EQ(o.err, "onesea: program './surely-not-there' not found\n") << "one message for all nodes";
+}
+
+TEST(run_status, program_that_cannot_be_executed_is_126)
+{
+    scratch s;
+    EXPECT_EQ(onesea({"run", s.write("plain", "text")}).status, 126);
+    EXPECT_EQ(onesea({"run", "/tmp"}).status, 126);
+    auto o = onesea({"run", s.write("badline", "#!/nonexistent/shell\n", true)});
+    EXPECT_EQ(o.status, 126);
+    EXPECT_NE(o.err.find("badline"), std::string::npos);
+}
+
+TEST(run_status, script_without_first_line_is_run_by_the_shell)
+{
+    scratch s;
+    auto o = onesea({"run", s.write("script", "echo from $1\n", true), "shell"});
+    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(o.out, "from shell\n");
+}
+
+TEST(run_status, wrong_requests_are_125_and_name_the_thing)
+{
+    scratch s;
+    std::string hosts = s.write("hosts", "localhost slots=2\nb slots=x\n");
+    const std::pair<words, std::string> cases[] = {
+        {{"run", "-N", "2", "true"}, "--nodes M"},
+        {{"run", "--bogus", "true"}, "--bogus"},
+        {{"run", "-n", "0", "true"}, "0"},
+        {{"run", "-n", "2"}, "no program"},
+        {{"run", "--hostfile", hosts, "true"}, "hosts:2: 'x'"},
+        {{"run", "--hostfile", "/nonexistent/h", "true"}, "/nonexistent/h"},
+        {{"run", "-n", "5", "--host", "localhost:2", "true"}, "5 ranks do not fit in the 2 slots"},
+        {{"run", "-n", "5", "--nodes", "2", "--ppn", "2", "true"}, "--ppn 2"},
+        {{"run", "-w", "/nonexistent/dir", "true"}, "/nonexistent/dir"},
+        {{"run", "--iface", "nosuch0", "-n", "2", "--nodes", "2", "true"}, "'nosuch0'"},
+        {{"run", "--transport", "shm", "-n", "2", "--nodes", "2", "true"}, "--transport shm"},
+        {{"run", "--transport", "pigeon", "true"}, "pigeon"},
+        {{"run", "--heap", "many", "true"}, "'many'"},
+        {{"run", "--env-file", s.write("env", "A=1\nB\n"), "true"}, "env:2"},
+        {{"run", "-x", "NOT_SET_ANYWHERE_HERE", "true"}, "NOT_SET_ANYWHERE_HERE"},
+        {{"run", "--output", "/proc/nothing/here", "true"}, "/proc/nothing/here"},
+        {{"walk"}, "'walk'"},
+    };
+    for (const auto &[line, text] : cases) {
+        auto o = onesea(line);
+        EXPECT_EQ(o.status, 125) << fmt::format("{}", fmt::join(line, " "));
+        EXPECT_NE(o.err.find(text), std::string::npos) << o.err;
+        EXPECT_EQ(o.out, "");
+    }
+}
+
+TEST(run_status, a_host_without_answer_is_125_with_the_shells_own_words)
+{
+    scratch s;
+    std::string shell = s.write("rsh", "#!/bin/sh\necho \"no way to $1\" >&2\nexit 255\n", true);
+    auto o = onesea({"run", "-n", "2", "--host", "far-a,far-b", "true"}, "", {"ONESEA_RSH=" + shell});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("host far-a: cannot be reached: no way to far-a"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("host far-b: cannot be reached: no way to far-b"), std::string::npos) << o.err;
+}
+
+TEST(run_status, a_talking_login_shell_is_told_apart)
+{
+    scratch s;
+    std::string shell = s.write("rsh", "#!/bin/sh\necho 'Welcome, friend'\nsleep 1\n", true);
+    auto o = onesea({"run", "--host", "far-a", "true"}, "", {"ONESEA_RSH=" + shell});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("Welcome, friend"), std::string::npos) << o.err;
+}
+
+TEST(run_status, many_ranks_start_and_end)
+{
+    EXPECT_EQ(onesea({"run", "-n", "64", "true"}).status, 0);
+    EXPECT_EQ(onesea({"run", "-n", "64", "--nodes", "4", "true"}).status, 0);
+    auto o = onesea({"run", "-n", "256", "sh", "-c", "echo x"});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out.size(), 512u);
+}
+
+} // namespace
+} // namespace job_test

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stopping a job, and the sudden death of each kind of process: nothing may be left behind.
+#include "command.hpp"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace job_test {
+namespace {
+
+// Each rank also has a child and an orphan of its own, and ignores what can be ignored.
+const char *stubborn = "trap '' INT TERM HUP; sleep 300 & (setsid sleep 300 &) ; echo up; while :; do sleep 300; done";
+
+TEST(run_stop, ctrl_c_once_asks)
+{
+    for (const char *nodes : {"1", "2"}) {
+        command c({"run", "-n", "2", "--nodes", nodes, "sh", "-c",
+                   "trap 'echo asked; exit 0' INT; echo up; sleep 30 & wait"});
+        ASSERT_TRUE(c.wait_for("up\nup\n"));
+        c.send(SIGINT);
+        auto o = c.wait();
+        EXPECT_EQ(o.status, 0) << "ranks that end well when asked did not fail";
+        EXPECT_EQ(o.out, "up\nup\nasked\nasked\n");
+        EXPECT_TRUE(c.nothing_left());
+    }
+}
+
+TEST(run_stop, ctrl_c_ends_plain_programs_with_130)
+{
+    command c({"run", "-n", "3", "sh", "-c", "echo up; exec sleep 30"});
+    ASSERT_TRUE(c.wait_for("up\nup\nup\n"));
+    c.send(SIGINT);
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 130);
+    EXPECT_LT(o.seconds, 10);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_stop, ctrl_c_insists_after_three_seconds)
+{
+    command c({"run", "-n", "2", "sh", "-c", "trap '' INT; trap 'exit 5' TERM; echo up; while :; do sleep 0.1; done"});
+    ASSERT_TRUE(c.wait_for("up\nup\n"));
+    c.send(SIGINT);
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 5);
+    EXPECT_GT(o.seconds, 2.9);
+    EXPECT_LT(o.seconds, 5);
+}
+
+TEST(run_stop, ctrl_c_kills_after_five_seconds)
+{
+    command c({"run", "-n", "2", "sh", "-c", stubborn});
+    ASSERT_TRUE(c.wait_for("up\nup\n"));
+    c.send(SIGINT);
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 130);
+    EXPECT_GT(o.seconds, 4.9);
+    EXPECT_LT(o.seconds, 8);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_stop, ctrl_c_twice_kills_now)
+{
+    for (const char *nodes : {"1", "2"}) {
+        command c({"run", "-n", "4", "--nodes", nodes, "sh", "-c", stubborn});
+        ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
+        c.send(SIGINT);
+        usleep(200'000);
+        c.send(SIGINT);
+        auto o = c.wait();
+        EXPECT_EQ(o.status, 130);
+        EXPECT_LT(o.seconds, 4);
+        EXPECT_TRUE(c.nothing_left());
+    }
+}
+
+TEST(run_stop, signals_are_passed_on)
+{
+    const std::pair<int, const char *> signals[] = {
+        {SIGTERM, "TERM"}, {SIGHUP, "HUP"}, {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}, {SIGWINCH, "WINCH"}};
+    for (auto [number, name] : signals) {
+        command c({"run", "-n", "2", "sh", "-c",
+                   std::string("trap 'echo got; exit 0' ") + name + "; echo up; while :; do sleep 0.05; done"});
+        ASSERT_TRUE(c.wait_for("up\nup\n"));
+        c.send(number);
+        auto o = c.wait(20);
+        EXPECT_EQ(o.status, 0) << name;
+        EXPECT_EQ(o.out, "up\nup\ngot\ngot\n") << name;
+    }
+}
+
+TEST(run_stop, stop_and_continue_reach_the_ranks)
+{
+    command c(
+        {"run", "-n", "1", "sh", "-c", "trap 'echo continued; exit 0' CONT; echo up; while :; do sleep 0.05; done"});
+    ASSERT_TRUE(c.wait_for("up\n"));
+    c.send(SIGTSTP);
+    usleep(300'000);
+    c.send(SIGCONT);
+    auto o = c.wait(20);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_EQ(o.out, "up\ncontinued\n");
+}
+
+TEST(run_stop, death_of_the_launcher_leaves_nothing)
+{
+    for (const char *nodes : {"1", "4"}) {
+        command c({"run", "-n", "4", "--nodes", nodes, "sh", "-c", stubborn});
+        ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
+        c.send(SIGKILL);
+        c.wait();
+        EXPECT_TRUE(c.nothing_left()) << nodes << " nodes";
+    }
+}
+
+TEST(run_stop, death_of_an_agent_ends_the_job_with_a_message)
+{
+    for (const char *nodes : {"1", "2"}) {
+        command c({"run", "-n", "4", "--nodes", nodes, "sh", "-c", stubborn});
+        ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
+        auto agents = c.agents();
+        ASSERT_EQ(agents.size(), std::size_t(atoi(nodes)));
+        kill(agents.back(), SIGKILL);
+        auto o = c.wait();
+        EXPECT_EQ(o.status, 125);
+        EXPECT_LT(o.seconds, 10);
+        EXPECT_NE(o.err.find("agent of node"), std::string::npos) << o.err;
+        EXPECT_TRUE(c.nothing_left()) << nodes << " nodes";
+    }
+}
+
+TEST(run_stop, death_of_a_rank_ends_the_others_and_all_they_started)
+{
+    command c({"run", "-n", "3", "--nodes", "2", "sh", "-c",
+               "[ $ONESEA_RANK = 1 ] && { sleep 0.5; kill -KILL $$; }; sleep 300 & (setsid sleep 300 &); while :; do "
+               "sleep 300; done"});
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 137);
+    EXPECT_LT(o.seconds, 5);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_stop, stopping_while_starting_leaves_nothing)
+{
+    for (int delay_us = 0; delay_us < 60'000; delay_us += 4'000) {
+        command c({"run", "-n", "16", "--nodes", "2", "sleep", "60"});
+        usleep(useconds_t(delay_us));
+        c.send(delay_us % 8'000 ? SIGKILL : SIGINT);
+        auto o = c.wait();
+        EXPECT_FALSE(o.timed_out) << delay_us;
+        EXPECT_TRUE(c.nothing_left()) << delay_us;
+    }
+}
+
+} // namespace
+} // namespace job_test

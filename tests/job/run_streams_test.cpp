@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// stdin, stdout, stderr, tags, files, environment and directory of the ranks.
+#include "command.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <sstream>
+
+namespace job_test {
+namespace {
+
+std::vector<std::string> sorted_lines(const std::string &text)
+{
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+std::string numbers(int n)
+{
+    std::string text;
+    for (int i = 0; i < n; ++i) text += fmt::format("{}\n", i);
+    return text;
+}
+
+TEST(run_streams, rank_zero_reads_stdin_by_default)
+{
+    std::string input = numbers(200000);
+    auto o = onesea({"run", "-n", "2", "--nodes", "2", "cat"}, input);
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_TRUE(o.out == input) << o.out.size() << " of " << input.size();
+}
+
+TEST(run_streams, all_read_stdin_when_asked)
+{
+    auto o = onesea({"run", "-n", "3", "--nodes", "2", "--stdin", "all", "wc", "-c"}, numbers(100000));
+    EXPECT_EQ(o.out, "588890\n588890\n588890\n");
+}
+
+TEST(run_streams, nobody_reads_stdin_when_asked)
+{
+    EXPECT_EQ(onesea({"run", "-n", "2", "--stdin", "none", "wc", "-c"}, numbers(100)).out, "0\n0\n");
+}
+
+TEST(run_streams, a_rank_that_does_not_read_holds_up_nobody)
+{
+    auto o = onesea({"run", "-n", "2", "sh", "-c", "exec 0<&-; sleep 0.2; echo done"}, numbers(300000));
+    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(o.out, "done\ndone\n");
+}
+
+TEST(run_streams, stdout_and_stderr_stay_apart)
+{
+    auto o = onesea({"run", "sh", "-c", "echo to-out; echo to-err >&2"});
+    EXPECT_EQ(o.out, "to-out\n");
+    EXPECT_EQ(o.err, "to-err\n");
+}
+
+TEST(run_streams, heavy_output_of_many_ranks_comes_whole_and_in_order)
+{
+    const char *script =
+        "i=0; while [ $i -lt 3000 ]; do echo r$ONESEA_RANK-$i-abcdefghijklmnopqrstuvwxyz; i=$((i+1)); done";
+    auto o = onesea({"run", "-n", "8", "--nodes", "2", "sh", "-c", script});
+    ASSERT_EQ(o.status, 0) << o.err;
+    std::map<int, int> next;
+    std::istringstream stream(o.out);
+    for (std::string line; std::getline(stream, line);) {
+        int rank = -1, i = -1, used = 0;
+        ASSERT_EQ(std::sscanf(line.c_str(), "r%d-%d-abcdefghijklmnopqrstuvwxyz%n", &rank, &i, &used), 2) << line;
+        ASSERT_EQ(std::size_t(used), line.size()) << line;
+        ASSERT_EQ(i, next[rank]++);
+    }
+    ASSERT_EQ(next.size(), 8u);
+    for (auto [rank, n] : next) EXPECT_EQ(n, 3000) << "rank " << rank;
+}
+
+TEST(run_streams, a_big_last_burst_is_not_lost)
+{
+    for (int round = 0; round < 5; ++round) {
+        auto o = onesea({"run", "-n", "4", "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x; echo"});
+        EXPECT_EQ(o.out.size(), 4u * 3000001 + std::size_t(std::count(o.out.begin(), o.out.end(), '\n')) - 4);
+        EXPECT_EQ(std::count(o.out.begin(), o.out.end(), 'x'), 4 * 3000000);
+    }
+}
+
+TEST(run_streams, output_of_what_a_rank_left_running_is_kept_until_it_is_ended)
+{
+    command c({"run", "-n", "1", "sh", "-c", "(echo early; sleep 60) & sleep 0.3; echo late"});
+    auto o = c.wait();
+    EXPECT_EQ(o.out, "early\nlate\n");
+    EXPECT_LT(o.seconds, 20);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_streams, tags)
+{
+    auto o = onesea({"run", "-n", "2", "--tag", "sh", "-c", "echo hi; printf half"});
+    EXPECT_EQ(sorted_lines(o.out), (std::vector<std::string>{"[0] half", "[0] hi", "[1] half", "[1] hi"}));
+    o = onesea({"run", "-n", "1", "--tag=rank,host,time", "echo", "x"});
+    int h, m, s, ms;
+    EXPECT_EQ(std::sscanf(o.out.c_str(), "[0 localhost %d:%d:%d.%d] x", &h, &m, &s, &ms), 4) << o.out;
+}
+
+TEST(run_streams, files_hold_the_very_bytes)
+{
+    scratch s;
+    auto o = onesea({"run", "-n", "3", "--nodes", "2", "--output", s.path("out/deep"), "--quiet", "sh", "-c",
+                     "head -c 300000 /dev/urandom > " + s.path("want") + ".$ONESEA_RANK; cat " + s.path("want") +
+                         ".$ONESEA_RANK; echo e >&2"});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out + o.err, "");
+    for (int r = 0; r < 3; ++r) {
+        EXPECT_TRUE(s.read(fmt::format("out/deep/rank.{}.out", r)) == s.read(fmt::format("want.{}", r)));
+        EXPECT_EQ(s.read(fmt::format("out/deep/rank.{}.err", r)), "e\n");
+    }
+}
+
+TEST(run_streams, a_quiet_jobs_last_words_are_shown_when_it_fails)
+{
+    scratch s;
+    auto o = onesea({"run", "--output", s.path("out"), "--quiet", "sh", "-c", "echo cause of it >&2; exit 4"});
+    EXPECT_EQ(o.status, 4);
+    EXPECT_NE(o.err.find("exited with status 4"), std::string::npos);
+    EXPECT_NE(o.err.find("cause of it"), std::string::npos) << o.err;
+}
+
+TEST(run_streams, programs_of_one_job_have_consecutive_ranks)
+{
+    auto o = onesea({"run", "-n", "2", "sh", "-c", "echo a$ONESEA_RANK/$ONESEA_SIZE", ":", "-n", "1", "-x", "V=w", "sh",
+                     "-c", "echo b$ONESEA_RANK$V"});
+    EXPECT_EQ(sorted_lines(o.out), (std::vector<std::string>{"a0/3", "a1/3", "b2w"}));
+}
+
+TEST(run_streams, environment_and_directory)
+{
+    scratch s;
+    auto o = onesea({"run", "-x", "FROM_HERE", "-x", "GIVEN=a b", "--env-file", s.write("vars", "# x\nFILE=1\n"), "-w",
+                     "/usr", "sh", "-c", "echo $FROM_HERE,$GIVEN,$FILE,$PLAIN,$PWD"},
+                    "", {"FROM_HERE=yes", "PLAIN=too"});
+    EXPECT_EQ(o.out, "yes,a b,1,too,/usr\n");
+}
+
+TEST(run_streams, a_misspelt_variable_is_reported)
+{
+    auto o = onesea({"run", "true"}, "", {"ONESEA_LGO=debug"});
+    EXPECT_NE(o.err.find("ONESEA_LGO; did you mean ONESEA_LOG?"), std::string::npos) << o.err;
+}
+
+TEST(run_streams, a_reader_that_goes_away_ends_the_job)
+{
+    scratch s;
+    std::string script = s.write("pipe.sh", fmt::format("{} run -n 2 yes | head -n 3; echo over\n", ONESEA_COMMAND));
+    auto o = onesea({"run", "sh", script}); // a job in a job, too
+    EXPECT_EQ(o.out, "y\ny\ny\nover\n");
+}
+
+} // namespace
+} // namespace job_test

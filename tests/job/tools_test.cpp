@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The other verbs of the command.
+#include "command.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+namespace job_test {
+namespace {
+
+TEST(tools, version_and_help)
+{
+    EXPECT_EQ(onesea({"version"}).out.rfind("onesea 0.", 0), 0u);
+    EXPECT_NE(onesea({"help"}).out.find("onesea run"), std::string::npos);
+    auto o = onesea({"run", "--help"});
+    EXPECT_EQ(o.status, 0);
+    for (const char *option :
+         {"--nodes", "--ppn", "--hostfile", "--on-death", "--secure", "--tag", "--timeout", "--dry-run"})
+        EXPECT_NE(o.out.find(option), std::string::npos) << option;
+}
+
+TEST(tools, doctor_tells_every_check_with_a_state)
+{
+    auto o = onesea({"doctor", "--json"}, "", {"ONESEA_LGO=x"});
+    std::set<std::string> seen;
+    std::istringstream stream(o.out);
+    for (std::string line; std::getline(stream, line);) {
+        auto j = nlohmann::json::parse(line);
+        seen.insert(j.at("check").get<std::string>());
+        std::string state = j.at("state");
+        EXPECT_TRUE(state == "ok" || state == "warn" || state == "bad") << line;
+        EXPECT_EQ(state == "ok", j.at("change").get<std::string>().empty()) << line;
+        EXPECT_FALSE(j.at("text").get<std::string>().empty()) << line;
+    }
+    for (const char *check : {"cores", "memory", "kernel", "clock", "open files", "shared memory", "process_vm",
+                              "userfaultfd", "gso", "gro", "remote shell", "ranks of one node", "virtual nodes here",
+                              "nodes on two machines", "variable ONESEA_LGO"})
+        EXPECT_TRUE(seen.count(check)) << check;
+    EXPECT_EQ(onesea({"doctor", "--nosuch"}).status, 125);
+}
+
+TEST(tools, unknown_benchmark_is_named)
+{
+    auto o = onesea({"bench", "surely-none"});
+    EXPECT_EQ(o.status, 127);
+    EXPECT_NE(o.err.find("'surely-none'"), std::string::npos);
+    EXPECT_EQ(onesea({"bench", "../x"}).status, 127);
+    EXPECT_EQ(onesea({"bench"}).status, 0);
+}
+
+TEST(tools, agent_refuses_a_stream_that_is_no_control_line)
+{
+    auto o = onesea({"agent"}, "this is not a launcher\n");
+    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(onesea({"agent"}, "SEA1\x10").status, 0);
+}
+
+} // namespace
+} // namespace job_test
