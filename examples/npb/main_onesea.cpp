@@ -12,11 +12,12 @@
 namespace {
 
 const char *const usage =
-    "usage: examples-cg [--class S|W|A|B] [--progress auto|live|lines|none] [--report FILE]\n"
+    "usage: examples-cg [--class S|W|A|B] [--progress auto|live|lines|each|none] [--report FILE]\n"
     "\n"
     "NAS Parallel Benchmark CG on a power of two of ranks, verified with the published value.\n"
-    "  --class     problem class, default S (A: the usual one, some seconds; B: a minute or more)\n"
-    "  --progress  live: one line that is rewritten; lines: a few lines; auto: live on a terminal\n"
+    "  --class     problem class; default S, the smallest. A is the usual one, B about 36 times its work\n"
+    "  --progress  live: one line that is rewritten; lines: some lines; each: one for every iteration;\n"
+    "              auto (default): live on a terminal, else lines\n"
     "  --report    also write the result to FILE, one `name value` a line\n";
 
 struct bad_call : std::runtime_error {
@@ -43,8 +44,9 @@ npb::progress_style parse_progress(const std::string &value)
     if (value == "auto") return progress_style::automatic;
     if (value == "live") return progress_style::live;
     if (value == "lines") return progress_style::lines;
+    if (value == "each") return progress_style::each;
     if (value == "none") return progress_style::none;
-    throw bad_call("progress '" + value + "' is unknown; use auto, live, lines or none");
+    throw bad_call("progress '" + value + "' is unknown; use auto, live, lines, each or none");
 }
 
 options parse(int argc, char **argv)
@@ -110,7 +112,7 @@ int call(int argc, char **argv)
         if (sea_rank() == 0) std::fputs(usage, stdout);
         return 0;
     } catch (const bad_call &error) {
-        if (sea_rank() == 0) std::fprintf(stderr, "examples-cg: %s\n\n%s", error.what(), usage);
+        if (sea_rank() == 0) std::fprintf(stderr, "examples-cg: %s (see examples-cg --help)\n", error.what());
         return 2;
     }
 }

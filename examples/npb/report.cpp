@@ -47,23 +47,23 @@ bool verified(const problem &given, const outcome &result) { return error_of(giv
 } // namespace
 
 progress_line::progress_line(progress_style style, int iterations)
-    : live_(style == progress_style::live || (style == progress_style::automatic && isatty(STDERR_FILENO) == 1)),
-      silent_(style == progress_style::none), iterations_(iterations), every_(std::max(1, iterations / 5))
+    : live_(style == progress_style::live || (style == progress_style::automatic && isatty(STDOUT_FILENO) == 1)),
+      iterations_(iterations), every_(live_ || style == progress_style::each ? 1 : std::max(1, iterations / 5))
 {
+    if (style == progress_style::none) every_ = 0;
 }
 
 void progress_line::show(int iteration, double zeta, double seconds)
 {
-    bool due = live_ || iteration % every_ == 0 || iteration == iterations_;
-    if (silent_ || !due) return;
-    std::fprintf(stderr, "%s  iteration %3d of %d   zeta %17.13f   %7.2f s%s", live_ ? "\r" : "", iteration,
-                 iterations_, zeta, seconds, live_ ? "" : "\n");
-    std::fflush(stderr);
+    if (every_ == 0 || (iteration % every_ != 0 && iteration != iterations_)) return;
+    std::printf("%s  iteration %3d of %d   zeta %17.13f   %7.2f s%s", live_ ? "\r" : "", iteration, iterations_, zeta,
+                seconds, live_ ? "" : "\n");
+    std::fflush(stdout);
 }
 
 void progress_line::end()
 {
-    if (live_ && !silent_) std::fputc('\n', stderr);
+    if (live_) std::putchar('\n');
 }
 
 std::string headline(const problem &given, int ranks, int nodes, const std::string &backend)

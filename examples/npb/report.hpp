@@ -8,9 +8,10 @@
 
 namespace npb {
 
-enum class progress_style { automatic, live, lines, none };
+enum class progress_style { automatic, live, lines, each, none };
 
-// Writes progress to stderr: on a terminal one line that is rewritten, else a line for about every fifth of the run.
+// Writes progress to stdout, so that it keeps its place among the rest: one line that is rewritten, a line for every
+// iteration, or a line for about every fifth of the run.
 class progress_line {
   public:
     progress_line(progress_style style, int iterations);
@@ -18,8 +19,8 @@ class progress_line {
     void end(); // leaves the rewritten line
 
   private:
-    bool live_, silent_;
-    int iterations_, every_;
+    bool live_;
+    int iterations_, every_; // every_ 0: never
 };
 
 // "CG class A on 4 ranks ..."; what is about to run.
