@@ -18,7 +18,7 @@ include(GNUInstallDirs)
 # From bin and from libexec/onesea to the library, wherever the installed tree lies.
 list(APPEND CMAKE_INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR} $ORIGIN/../../${CMAKE_INSTALL_LIBDIR})
 
-add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor $<$<COMPILE_LANGUAGE:C>:-Wno-non-virtual-dtor>)
+add_compile_options(-Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(ONESEA_WERROR)
     add_compile_options(-Werror)
 endif()
