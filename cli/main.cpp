@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace onesea::cli {
@@ -61,7 +62,8 @@ int agent(const arguments &args)
 {
     bool guard = false;
     for (const std::string &a : args) guard = guard || a == "--guard";
-    if (isatty(STDIN_FILENO)) {
+    struct stat line;
+    if (fstat(STDIN_FILENO, &line) != 0 || !(S_ISSOCK(line.st_mode) || S_ISFIFO(line.st_mode))) {
         fmt::print(stderr, "onesea: 'agent' is started by 'onesea run' on each node, not by hand\n");
         return 125;
     }

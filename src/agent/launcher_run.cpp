@@ -190,7 +190,8 @@ void launcher::handle_signal(int number)
 bool launcher::finished() const
 {
     if (giving_up_) return true;
-    return std::all_of(nodes_.begin(), nodes_.end(), [](const auto &n) { return n->done || n->ended; });
+    // A line that has ended without `done` counts once its failure has been told.
+    return std::all_of(nodes_.begin(), nodes_.end(), [](const auto &n) { return n->done || (n->ended && n->failed); });
 }
 
 // Every process that we started has ended on return, by force if need be.

@@ -25,8 +25,14 @@ class node_link {
               channel::on_message received, channel::on_end ended);
     ~node_link();
 
-    void send(const nlohmann::json &head, std::string_view body = {}) { line_->send(head, body); }
-    void pause(bool paused) { line_->pause(paused); }
+    void send(const nlohmann::json &head, std::string_view body = {})
+    {
+        if (line_) line_->send(head, body);
+    }
+    void pause(bool paused)
+    {
+        if (line_) line_->pause(paused);
+    }
     void hang_up() { line_.reset(); } // the agent then kills its ranks and ends
     pid_t pid() const { return pid_; }
     const std::string &error_text() const { return error_text_; } // what ssh said

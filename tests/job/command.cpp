@@ -50,7 +50,7 @@ std::vector<char *> pointers(std::vector<std::string> &words)
 int input_file(const std::string &text)
 {
     char name[] = "/tmp/onesea-test-input-XXXXXX";
-    int fd = mkstemp(name);
+    int fd = mkostemp(name, O_CLOEXEC);
     unlink(name);
     if (write(fd, text.data(), text.size()) != ssize_t(text.size())) abort();
     lseek(fd, 0, SEEK_SET);

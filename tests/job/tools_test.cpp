@@ -2,6 +2,7 @@
 // The other verbs of the command.
 #include "command.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -52,9 +53,15 @@ TEST(tools, unknown_benchmark_is_named)
 
 TEST(tools, agent_refuses_a_stream_that_is_no_control_line)
 {
-    auto o = onesea({"agent"}, "this is not a launcher\n");
-    EXPECT_EQ(o.status, 0);
-    EXPECT_EQ(onesea({"agent"}, "SEA1\x10").status, 0);
+    auto o = onesea({"agent"}, "a file\n");
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("not by hand"), std::string::npos);
+    for (const char *bytes : {"this is no launcher", "SEA1\\020", "SEA1\\377\\377\\377\\377\\377\\377\\377\\377",
+                              "SEA1\\002\\000\\000\\000\\000\\000\\000\\000{}"}) {
+        std::string script =
+            fmt::format("printf '{}' | timeout 20 {} agent >/dev/null; echo $?", bytes, ONESEA_COMMAND);
+        EXPECT_EQ(onesea({"run", "sh", "-c", script}).out, "0\n") << bytes;
+    }
 }
 
 } // namespace
