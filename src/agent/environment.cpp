@@ -133,7 +133,8 @@ variables variables_to_send(char *const *base, bool all)
     for (; base && *base; ++base) {
         std::string_view entry = *base, name = name_of(entry);
         bool own = name.starts_with(own_prefix);
-        if (is_per_rank(name) || name == "ONESEA_RSH" || name.size() == entry.size() || name.starts_with("SSH_")) continue;
+        if (is_per_rank(name) || name == "ONESEA_RSH" || name.size() == entry.size() || name.starts_with("SSH_"))
+            continue;
         if (all || own) list.emplace_back(name, entry.substr(name.size() + 1));
     }
     return list;
