@@ -76,7 +76,7 @@ void mailbox::end(box *b)
 receive *mailbox::post(box *b, int source, std::uint32_t step, void *to, std::size_t bytes)
 {
     std::unique_lock lock(mutex_);
-    receive &r = b->receives.emplace_back(step, source, to, bytes, b, receive::phase::waiting);
+    receive &r = b->receives.emplace_back(step, source, to, bytes, b);
     b->outstanding.fetch_add(1, std::memory_order_relaxed);
     if (b->early.empty()) return &r;
     auto found = b->early.find({b->sequence, step, source});

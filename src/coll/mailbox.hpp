@@ -38,7 +38,12 @@ struct receive {
     void *to;
     std::size_t bytes;
     box *owner;
-    std::atomic<phase> state;
+    std::atomic<phase> state{phase::waiting};
+
+    receive(std::uint32_t in_step, int from, void *target, std::size_t size, box *of)
+        : step(in_step), source(from), to(target), bytes(size), owner(of)
+    {
+    }
 };
 
 struct early_key {
