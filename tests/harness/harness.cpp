@@ -13,7 +13,7 @@ namespace proof {
 namespace {
 
 struct settings {
-    std::vector<std::string> only;
+    std::vector<std::string> only, skip;
     int from = 0, to = 1 << 30;
     bool list = false, light = false, death = false;
     std::uint64_t seed = 1;
@@ -77,13 +77,16 @@ bool read_settings(int argc, char **argv, settings &s)
     return true;
 }
 
+bool listed(const std::vector<std::string> &list, const step &one)
+{
+    return std::any_of(list.begin(), list.end(),
+                       [&](const std::string &name) { return name == one.name || name == std::to_string(one.number); });
+}
+
 bool chosen(const settings &s, const step &one)
 {
-    if (!s.only.empty()) {
-        return std::any_of(s.only.begin(), s.only.end(), [&](const std::string &name) {
-            return name == one.name || name == std::to_string(one.number);
-        });
-    }
+    if (!s.only.empty()) return listed(s.only, one);
+    if (listed(s.skip, one)) return false;
     if (one.when == phase::death) return s.death;
     if (one.when == phase::alone) return false;
     if (s.death && one.when == phase::ordinary) return false;
@@ -154,7 +157,7 @@ int run_steps(int argc, char **argv)
     settings s;
     if (!read_settings(argc, argv, s)) {
         std::fprintf(stderr,
-                     "usage: %s [--list] [--only a,b] [--from N] [--to N] [--light] [--death] [--seed N] "
+                     "usage: %s [--list] [--only a,b] [--skip a,b] [--from N] [--to N] [--light] [--death] [--seed N] "
                      "[--limit S] [--via COMMAND...]\n",
                      argv[0]);
         return 2;

@@ -5,8 +5,8 @@
 //
 //     STEP(310, put_arrives_in_every_size) { ... CHECK_OK(sea_put(...)); t.sync(); ... }
 //
-// Options of a program: --list, --only a,b (names or numbers), --from N, --to N, --light, --seed N, --death,
-// and --via COMMAND... (last): run the job by that command line; see launch.cpp.
+// Options of a program: --list, --only a,b and --skip a,b (names or numbers), --from N, --to N, --light, --seed N,
+// --death, and --via COMMAND... (last): run the job by that command line; see launch.cpp.
 #pragma once
 
 #include "board.hpp"
