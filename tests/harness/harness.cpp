@@ -60,6 +60,8 @@ bool read_settings(int argc, char **argv, settings &s)
             s.own.emplace_back(value);
             if (option == "--only")
                 split(value, s.only);
+            else if (option == "--skip")
+                split(value, s.skip);
             else if (option == "--from")
                 s.from = std::atoi(value);
             else if (option == "--to")
