@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-constexpr double quick_seconds = 15; // of the 20 that --quick may take: the last program may need a moment to end
+constexpr double quick_seconds = 13; // of the 20 that --quick may take: the last program may need a moment to end
 constexpr double no_limit = 1e6;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }

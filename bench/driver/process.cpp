@@ -2,7 +2,7 @@
 // Design. A child gets a process group of its own and dies with us (PR_SET_PDEATHSIG). We are a child subreaper, so
 // what it leaves behind becomes our child, is found in /proc and is ended too. The end of the program is seen through a
 // pidfd, not through the end of its pipes, which orphans may hold open. At the time limit the group gets SIGTERM and,
-// two seconds later, SIGKILL: a launcher that hears the first can end its ranks in good order.
+// one second later, SIGKILL: a launcher that hears the first can end its ranks in good order.
 #include "driver/process.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace bench {
 namespace {
 
-constexpr double grace_seconds = 2;
+constexpr double grace_seconds = 1;
 
 volatile std::sig_atomic_t caught_signal = 0;
 

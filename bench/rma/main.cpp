@@ -28,7 +28,9 @@ constexpr const char *help_text =
     "  am           until the target's handler is known to have returned, header of 8 bytes\n"
     "  rate_mops    8-byte puts without waiting, 512 and a fence; bandwidth_gbs: 16 MB (2 to 512 transfers), a fence\n"
     "  waiting      the target blocks in sea_counter_wait(); computing: a loop of arithmetic without a call; asleep:\n"
-    "               in nanosleep(), and the origin keeps silent for 300 us before each operation (not counted)\n"
+    "               in nanosleep(), and the origin keeps silent for 300 us before each operation that needs the "
+    "target\n"
+    "               (over the network all, inside a node am); the silence is not counted\n"
     "Ratios are this median divided by the other's: below 1 is better for latencies, above 1 for the rest.\n";
 
 struct session {

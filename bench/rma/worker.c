@@ -146,9 +146,15 @@ static const struct named {
     {"get_bw", METRIC_BANDWIDTH, get_many, 0},
 };
 
+/* Inside a node only a message needs the target: nothing else has a reason to let it fall asleep. */
+static double pause_of(const struct named *c, const struct arguments *a)
+{
+    return c->batched && strcmp(a->path, "shm") == 0 ? 0 : a->pause_us;
+}
+
 static size_t batch_of(const struct named *c, const struct arguments *a)
 {
-    if (a->pause_us > 0 || c->batched == 0) return 1;
+    if (pause_of(c, a) > 0 || c->batched == 0) return 1;
     if (strcmp(a->path, "shm") == 0) return BATCH_SHM;
     return c->batched == 2 ? BATCH_NET : 1;
 }
@@ -163,7 +169,7 @@ static void run_case(struct bench *b, const struct arguments *a, const char *arg
             b->batch = batch_of(&cases[i], a);
             b->in_flight = window_for(b->bytes);
             measure(&(struct measurement){name, cases[i].metric, b->bytes, one ? b->batch : b->in_flight,
-                                          a->milliseconds, a->pause_us, cases[i].fn, b});
+                                          a->milliseconds, pause_of(&cases[i], a), cases[i].fn, b});
             check(sea_fence(TARGET), "fence");
             return;
         }

@@ -29,7 +29,20 @@ def callgrind(onesea, counter, what, n, folder):
     assert len(texts) == 2, f"{len(texts)} files of callgrind, not one per rank"
     counts = [int(re.search(r"^(?:summary|totals): (\d+)", text, re.M)[1]) for text in texts]
     busiest = texts[counts.index(max(counts))]
-    return max(counts), len(re.findall(r"^calls=", busiest, re.M))
+    return max(counts), calls_of(busiest, f"count_{what}")
+
+
+def calls_of(text, function):
+    """How many calls callgrind has seen `function` make. A section begins with "fn=(number) name", the name only at its
+    first mention, which may be in a "cfn=" line."""
+    names, inside, calls = {}, False, 0
+    for line in text.splitlines():
+        match = re.match(r"(c?)fn=\((\d+)\)(?: (.*))?$", line)
+        if match:
+            names.setdefault(match[2], match[3])
+            inside = names[match[2]] == function if not match[1] else inside
+        calls += inside and line.startswith("calls=")
+    return calls
 
 
 def loop_without_call(objdump, counter, function):
