@@ -5,6 +5,7 @@
 #include "coll/leave.hpp"
 #include "core/internal.hpp"
 
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -12,12 +13,18 @@
 namespace onesea::coll {
 namespace {
 
-enum word : std::uint64_t { arrived = 1, go = 2 };
+// arrived: the sender, or the node that it keeps, with the number of ranks that it knows of.
+struct word {
+    enum : std::uint32_t { arrived = 1, go = 2 };
+    std::uint32_t what;
+    std::int32_t ranks;
+};
 
 struct leaving {
     std::mutex mutex; // handlers may run on any thread
     std::optional<leave_state> state;
     std::optional<leave_state::action> found; // by the condition of the wait, for the one who waits
+    int ranks = 0;                            // when it was found
 
     leave_state &get() // the first message may come before this rank is ready to leave
     {
@@ -34,14 +41,16 @@ leaving &the_leaving()
 
 void *on_leave(const sea_am *message, sea_am_complete_fn *, void **)
 {
-    if (message->header_bytes != sizeof(std::uint64_t)) return nullptr;
+    word w;
+    if (message->header_bytes != sizeof w) return nullptr;
+    std::memcpy(&w, message->header, sizeof w);
     {
         auto &l = the_leaving();
         std::lock_guard lock(l.mutex);
-        if (*static_cast<const std::uint64_t *>(message->header) == go)
+        if (w.what == word::go)
             l.get().released();
         else
-            l.get().heard(message->source);
+            l.get().heard(message->source, w.ranks);
     }
     core::nudge();
     return nullptr;
@@ -51,19 +60,20 @@ bool something_to_do(void *)
 {
     auto &l = the_leaving();
     std::lock_guard lock(l.mutex);
-    auto a = l.get().next(sea_size(), [](int rank) { return sea_alive(rank) == 1; });
+    l.ranks = sea_size();
+    auto a = l.get().next({l.ranks, [](int rank) { return sea_alive(rank) == 1; }, sea_node_of});
     if (a.what == leave_state::step::wait) return false;
-    l.found = a;
+    l.found = std::move(a);
     return true;
 }
 
-void tell(int rank, std::uint64_t what, sea_op *op)
+void tell(int rank, const word &w, sea_op *op)
 {
     sea_opts opts = SEA_OPTS_INIT;
     opts.flags = SEA_NOWAIT;
     opts.op = op;
     // A failure means that the rank has ended, which the next look at who lives tells.
-    core::send_internal_am(rank, core::am_leave, &what, sizeof what, nullptr, 0, &opts);
+    core::send_internal_am(rank, core::am_leave, &w, sizeof w, nullptr, 0, &opts);
 }
 
 double seconds_until(nanoseconds deadline)
@@ -73,14 +83,10 @@ double seconds_until(nanoseconds deadline)
     return deadline > now ? double(deadline - now) * 1e-9 : 0.0;
 }
 
-int release_all(nanoseconds deadline)
+int release(const std::vector<int> &waiting, nanoseconds deadline)
 {
-    std::vector<sea_op> told;
-    for (int rank = 0, n = sea_size(), me = sea_rank(); rank < n; ++rank) {
-        if (rank == me || sea_alive(rank) != 1) continue;
-        told.push_back(SEA_OP_NONE);
-        tell(rank, go, &told.back());
-    }
+    std::vector<sea_op> told(waiting.size(), SEA_OP_NONE);
+    for (std::size_t i = 0; i < waiting.size(); ++i) tell(waiting[i], {word::go, 0}, &told[i]);
     // Those who end before their answer is here have left because they were told, or are dead.
     int status = sea_wait_all(told.data(), int(told.size()), seconds_until(deadline));
     return status == SEA_ERR_TIMEOUT ? status : SEA_OK;
@@ -95,10 +101,8 @@ int leave(nanoseconds deadline)
                 return fail(status, "sea_finalize: the time given has passed before all ranks came");
             return status;
         }
-        auto a = *l.found;
-        if (a.what == leave_state::step::done) return SEA_OK;
-        if (a.what == leave_state::step::release) return release_all(deadline);
-        tell(a.rank, arrived, nullptr);
+        if (l.found->what == leave_state::step::release) return release(l.found->waiting, deadline);
+        tell(l.found->rank, {word::arrived, l.ranks}, nullptr);
     }
 }
 

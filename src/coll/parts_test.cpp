@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/context.hpp"
+#include "coll/mailbox.hpp"
+#include "coll/reduction.hpp"
+#include "coll/topology.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <set>
+#include <vector>
+
+namespace onesea::coll {
+namespace {
+
+TEST(ContextTest, differs_with_order_tag_use_color_and_parent)
+{
+    const int ab[] = {0, 1}, ba[] = {1, 0};
+    const context_id one = context_of_list(ab, 0);
+    EXPECT_EQ(one, context_of_list(ab, 0));
+    EXPECT_NE(one, context_of_list(ba, 0));
+    EXPECT_NE(one, context_of_list(ab, 1));
+    EXPECT_NE(context_of_use(one, 0), context_of_use(one, 1));
+    EXPECT_NE(context_of_split(one, 1, 0), context_of_split(one, 2, 0));
+    EXPECT_NE(context_of_split(one, 1, 0), context_of_split(one, 1, 1));
+    EXPECT_NE(context_of_split(one, 1, 0), context_of_split(world_context, 1, 0));
+}
+
+TEST(TopologyTest, every_tree_reaches_everybody_once_and_crosses_nodes_seldom)
+{
+    for (int n : {1, 2, 5, 16, 17, 40, 100})
+        for (int per_node : {1, 3, 20, 100})
+            for (int root : {0, n / 2, n - 1})
+                for (auto shape : {between_nodes::binomial, between_nodes::chain}) {
+                    std::vector<int> node, parents(std::size_t(n), -2);
+                    for (int m = 0; m < n; ++m) node.push_back((m * 7) % ((n - 1) / per_node + 1));
+                    int crossings = 0;
+                    for (int m = 0; m < n; ++m) {
+                        const tree t = layout(node, m).tree_from(root, shape);
+                        EXPECT_EQ(m == root, t.parent == -1);
+                        parents[std::size_t(m)] = t.parent;
+                        for (int child : t.children) {
+                            crossings += node[std::size_t(child)] != node[std::size_t(m)];
+                            EXPECT_EQ(m, layout(node, child).tree_from(root, shape).parent);
+                        }
+                    }
+                    for (int m = 0; m < n; ++m) {
+                        int at = m, hops = 0;
+                        while (at != root && hops++ < n) at = parents[std::size_t(at)];
+                        EXPECT_EQ(root, at);
+                    }
+                    EXPECT_EQ(layout(node, 0).nodes() - 1, crossings);
+                }
+}
+
+TEST(ReductionTest, wraps_integers_and_keeps_the_order_of_operands)
+{
+    std::int8_t a = 127, b = 1, c = 0;
+    combiner(SEA_INT8, SEA_SUM)(&c, &a, &b, 1);
+    EXPECT_EQ(-128, c);
+    std::uint16_t big = 65535, square = 0;
+    combiner(SEA_UINT16, SEA_PROD)(&square, &big, &big, 1);
+    EXPECT_EQ(1, square);
+    double minus = -0.0, plus = 0.0, low = 1;
+    combiner(SEA_DOUBLE, SEA_MIN)(&low, &minus, &plus, 1);
+    EXPECT_TRUE(std::signbit(low));
+    combiner(SEA_DOUBLE, SEA_MIN)(&low, &plus, &minus, 1);
+    EXPECT_FALSE(std::signbit(low));
+    EXPECT_EQ(nullptr, combiner(SEA_FLOAT, SEA_BXOR));
+    EXPECT_EQ(nullptr, combiner(sea_type(14), SEA_SUM));
+}
+
+TEST(ReductionTest, takes_unaligned_buffers)
+{
+    char in[9 * 8 + 1], out[9 * 8 + 3];
+    for (int i = 0; i < 9; ++i) {
+        std::int64_t v = i;
+        std::memcpy(in + 1 + i * 8, &v, 8);
+        std::memcpy(out + 3 + i * 8, &v, 8);
+    }
+    combiner(SEA_INT64, SEA_SUM)(out + 3, in + 1, out + 3, 9);
+    for (int i = 0; i < 9; ++i) {
+        std::int64_t v;
+        std::memcpy(&v, out + 3 + i * 8, 8);
+        EXPECT_EQ(2 * i, v);
+    }
+}
+
+struct MailboxTest : testing::Test {
+    mailbox mail;
+    box *b = mail.adopt(world_context);
+    int value = 0;
+    envelope letter(std::uint32_t sequence, std::uint32_t step) { return {world_context, sequence, step, {}}; }
+};
+
+TEST_F(MailboxTest, hands_an_early_message_to_the_receive_that_comes_later)
+{
+    const int data = 42;
+    mail.take_in(3, letter(1, 7), &data, sizeof data);
+    mail.begin(b, {});
+    receive *r = mail.post(b, 3, 7, &value, sizeof value);
+    EXPECT_EQ(receive::phase::here, r->state);
+    EXPECT_EQ(42, value);
+    EXPECT_EQ(0u, b->outstanding);
+}
+
+TEST_F(MailboxTest, lets_long_data_go_straight_to_a_posted_receive)
+{
+    mail.begin(b, {});
+    receive *r = mail.post(b, 3, 0, &value, sizeof value);
+    placement p = mail.take_in(3, letter(1, 0), nullptr, sizeof value);
+    EXPECT_EQ(&value, p.to);
+    EXPECT_EQ(r, p.matched);
+    EXPECT_EQ(1u, b->outstanding);
+    mail.arrived(p.matched);
+    EXPECT_EQ(0u, b->outstanding);
+}
+
+TEST_F(MailboxTest, copies_data_that_was_arriving_when_its_receive_was_posted)
+{
+    placement p = mail.take_in(3, letter(1, 0), nullptr, sizeof value);
+    ASSERT_NE(nullptr, p.stored);
+    mail.begin(b, {});
+    receive *r = mail.post(b, 3, 0, &value, sizeof value);
+    EXPECT_EQ(receive::phase::arriving, r->state);
+    const int data = 9;
+    std::memcpy(p.to, &data, sizeof data);
+    mail.arrived(p.stored);
+    EXPECT_EQ(9, value);
+    EXPECT_EQ(0u, b->outstanding);
+}
+
+TEST_F(MailboxTest, keeps_the_messages_of_a_team_that_is_not_here_yet)
+{
+    const context_id other{5, 5};
+    const int data = 8;
+    mail.take_in(1, {other, 1, 0, {}}, &data, sizeof data);
+    box *late = mail.adopt(other);
+    mail.begin(late, {});
+    mail.post(late, 1, 0, &value, sizeof value);
+    EXPECT_EQ(8, value);
+    EXPECT_EQ(nullptr, mail.adopt(other));
+}
+
+TEST_F(MailboxTest, breaks_at_a_wrong_size_and_throws_away_what_comes_then)
+{
+    const long data = 1;
+    mail.begin(b, {});
+    mail.post(b, 3, 0, &value, sizeof value);
+    EXPECT_TRUE(mail.take_in(3, letter(1, 0), &data, sizeof data).somebody_waits);
+    EXPECT_TRUE(b->broken);
+    EXPECT_EQ(SEA_ERR_INVALID, b->status);
+    EXPECT_NE(std::string::npos, b->reason.find("rank 3 sent 8 bytes where 4"));
+    mail.take_in(2, letter(9, 0), &data, sizeof data);
+    mail.release(b);
+    mail.take_in(2, letter(9, 1), &data, sizeof data); // a tombstone takes nothing either
+    EXPECT_EQ(0u, mail.early_count(world_context));
+}
+
+} // namespace
+} // namespace onesea::coll
