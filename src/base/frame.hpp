@@ -17,16 +17,19 @@ enum class frame_type : std::uint8_t {
     am_long, // as am, but instead of data: u64 data bytes; the target pulls them from the origin's operation `id`
     pull,    // position: the origin's operation, whose data is wanted whole; id: the asker's; payload: as get
     copy, // position: source offset here; payload: u64 target address, u64 length, u64 target counter; answered by done
-    signal,    // aux: 0 set, 1 add; position: offset of the word; payload: u64 value
+    signal,    // aux: 0 set, 1 add; position: offset of the word; payload: u64 value; wants `signals` if more follow.
+               // Not executed if data of the operation `id` was refused
     done,      // aux: status (as two's complement); ends operation `id`
     alloc,     // payload: u64 bytes; answered by value or done
     free_heap, // position: offset; answered by done
+    extent,    // position: offset; answered by a value frame: first and end offset of the segment there, or 0, 0
     usage,     // answered by a value frame with three words: capacity, used, largest free
 };
 
 namespace frame_flags {
 inline constexpr std::uint8_t wants_done = 1; // the target answers with `done` also on success
 inline constexpr std::uint8_t last = 2;       // final fragment of its message; set by the transport
+inline constexpr std::uint8_t signals = 8;    // put, atomic: a signal of the same operation follows
 inline constexpr std::uint8_t ordered = 4;    // am: runs after earlier ordered ones of its origin
 } // namespace frame_flags
 

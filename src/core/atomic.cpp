@@ -22,7 +22,8 @@ int check(const update &u, const sea_opts *opts)
     if (u.width != 4 && u.width != 8) return fail(SEA_ERR_INVALID, "sea_atomic: width {} is neither 4 nor 8", u.width);
     if (int s = check_opts(opts, rank_of(u.target))) return s;
     if (u.target % std::uint64_t(u.width))
-        return fail(SEA_ERR_ALIGN, "sea_atomic: {:#x} is not aligned to {} bytes", u.target, u.width);
+        return fail(SEA_ERR_ALIGN, "sea_atomic: {:#x} (rank {}, offset {:#x}) is not aligned to {} bytes", u.target,
+                    rank_of(u.target), sea_addr_offset(u.target), u.width);
     return check_range("sea_atomic", u.target, std::uint64_t(u.width));
 }
 
@@ -72,13 +73,13 @@ void start_update(operation *op, const update &u, void *old, bool ordered)
     m.payload = words;
     m.bytes = sizeof words;
     m.ordered = ordered;
+    m.head.flags = op->signals.empty() ? std::uint8_t(0) : frame_flags::signals;
     if (old) {
-        op->awaits_reply = op->local_at_end = true;
+        op->local_at_end = true;
         op->memory = old;
         op->bytes = std::size_t(u.width);
     }
-    ++op->parts;
-    send_message(op, rank, m);
+    send_message(op, rank, m, old ? ends_by::answer : ends_by::execution);
 }
 
 } // namespace
@@ -107,10 +108,10 @@ int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operan
     count(rank, &sea_pair_stats::atomics, 0, 0);
     operation *op = begin(rank, opts);
     bool ordered = opts && (opts->flags & SEA_ORDERED);
-    sea_addr counter = opts ? opts->target_counter : SEA_NULL;
+    signal_counter(op, opts);
     run_or_defer(op, [=](operation *o) {
         start_update(o, u, old, ordered);
-        if (counter != SEA_NULL) start_signal(o, counter, 1, SEA_SIGNAL_ADD);
+        start_signals(o);
     });
     return conclude(lock, op, opts, old != nullptr);
 }

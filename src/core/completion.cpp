@@ -8,23 +8,7 @@
 namespace onesea::core {
 namespace {
 
-void maybe_release(operation *op)
-{
-    if (op->state == operation::phase::done && !op->held && !op->starting && op->deliveries == 0)
-        engine().operations.release(op);
-}
-
-void settled(delivery *d, int status)
-{
-    auto *op = static_cast<operation *>(d);
-    --op->deliveries;
-    if (op->state == operation::phase::done)
-        maybe_release(op);
-    else if (!op->awaits_reply)
-        part_done(op, status);
-    else if (status != SEA_OK)
-        complete(op, status);
-}
+void settled(delivery *d, int status) { message_ended(static_cast<operation *>(d), status); }
 
 void queue_start(operation *op) { engine().startable.push_back(op->index); }
 
@@ -37,8 +21,15 @@ void start_dependents(operation *op)
     if (oldest && oldest->state == operation::phase::deferred && oldest->after == SEA_OP_ALL) queue_start(oldest);
 }
 
-void start_now(operation *op, const std::function<void(operation *)> &start)
+void start_now(operation *op, std::function<void(operation *)> start)
 {
+    peer &p = engine().peer_of(op->target);
+    if (op->counted_ordered && p.ordered_checks > 0) {
+        op->state = operation::phase::deferred;
+        op->start = std::move(start);
+        p.held.push_back(op->index);
+        return;
+    }
     op->state = operation::phase::active;
     op->starting = true;
     op->parts = 1;
@@ -55,6 +46,23 @@ std::string describe(const operation *op)
 }
 
 } // namespace
+
+void maybe_release(operation *op)
+{
+    if (op->state == operation::phase::done && !op->held && !op->starting && op->deliveries == 0)
+        engine().operations.release(op);
+}
+
+void message_ended(operation *op, int status)
+{
+    --op->deliveries;
+    if (op->state == operation::phase::done) return maybe_release(op);
+    if (status != SEA_OK && op->awaits_reply) return complete(op, status);
+    if (status != SEA_OK && op->status == SEA_OK) op->status = status;
+    if (op->deliveries > 0 || !op->ack_part) return;
+    op->ack_part = false;
+    part_done(op, SEA_OK);
+}
 
 void bump(sea_counter *counter) { std::atomic_ref(counter->value).fetch_add(1, std::memory_order_acq_rel); }
 
@@ -101,13 +109,13 @@ bool must_wait(const sea_opts *opts)
 void run_or_defer(operation *op, std::function<void(operation *)> start)
 {
     auto &e = engine();
-    if (op->after == SEA_OP_NONE) return start_now(op, start);
+    if (op->after == SEA_OP_NONE) return start_now(op, std::move(start));
     if (op->after == SEA_OP_ALL) {
-        if (e.operations.oldest() == op) return start_now(op, start);
+        if (e.operations.oldest() == op) return start_now(op, std::move(start));
     } else {
         operation *before = e.operations.find(op->after);
         if (!before || (before->state == operation::phase::done && before->status == SEA_OK))
-            return start_now(op, start);
+            return start_now(op, std::move(start));
         if (before->state == operation::phase::done) return complete(op, before->status);
         before->dependents.push_back(op->index);
     }
@@ -129,7 +137,7 @@ void run_startable()
         else if (op->failed_start != SEA_OK)
             complete(op, op->failed_start);
         else
-            start_now(op, start);
+            start_now(op, std::move(start));
     }
 }
 

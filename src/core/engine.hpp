@@ -17,8 +17,10 @@
 #include <array>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,9 +31,12 @@ namespace onesea::core {
 struct peer {
     std::uint32_t unfinished[2] = {0, 0}; // operations by epoch; a fence starts a new epoch and waits for the old one
     std::uint8_t epoch = 0;
-    std::uint32_t ordered = 0; // unfinished messages with SEA_ORDERED
-    int first_error = SEA_OK;  // of operations without a handle since the last fence
+    std::uint32_t ordered = 0;        // unfinished operations with SEA_ORDERED
+    std::uint32_t ordered_checks = 0; // of them, those that ask for an extent first
+    std::vector<std::uint32_t> held;  // later ordered ones, that must not overtake these
+    int first_error = SEA_OK;         // of operations without a handle since the last fence
     std::string first_error_text;
+    std::map<std::uint64_t, std::uint64_t> extents; // of segments there: first offset -> end; see extents.cpp
     sea_pair_stats stats{};
 };
 
@@ -72,6 +77,7 @@ class engine_state final : public sink {
     // Own memory for a peer's access; the text of the error is not set. *segment: registered memory that it lies in.
     int resolve(std::uint64_t offset, std::uint64_t bytes, bool write, void **memory, shm::segment **segment);
 
+    std::set<std::pair<int, std::uint64_t>> refused; // operations of others whose signals are not to be executed
     std::unordered_set<int> gone;
     std::uint32_t seen_membership = 0;
     sea_death_fn on_death = nullptr;
@@ -117,7 +123,9 @@ int check_after(const sea_opts *opts);
 void run_or_defer(operation *op, std::function<void(operation *)> start);
 bool must_wait(const sea_opts *opts); // its start condition has not come true yet
 void local_completion(operation *op);
-void part_done(operation *op, int status); // one part ended; completes the operation with the last one
+void maybe_release(operation *op);             // gives it back to the table if nothing refers to it any more
+void message_ended(operation *op, int status); // one message that points at it has settled
+void part_done(operation *op, int status);     // one part ended; completes the operation with the last one
 void complete(operation *op, int status);
 void let_go(operation *op); // the caller's or handle's reference ends
 void run_startable();
@@ -147,11 +155,13 @@ inline bool blocking(const sea_opts *opts) { return !opts || (!opts->op && !(opt
 // ---- transfer.cpp: start one piece of an operation, natively or as messages; parts are counted here ----
 void start_put(operation *op, sea_addr target, const void *source, std::size_t bytes, bool ordered);
 void start_get(operation *op, void *target, sea_addr source, std::size_t bytes, bool ordered);
-void start_signal(operation *op, sea_addr word, std::uint64_t value, int kind);
+// op->signals, behind its data and only if all of that was good.
+void start_signals(operation *op);
 // Adds 1 to a counter somewhere, with nobody waiting for it.
 void internal_signal(sea_addr counter);
-// A message of `op`: fills in id and delivery, counts them.
-void send_message(operation *op, int rank, outgoing &m);
+// A message of `op`: fills in id and delivery, counts them. By its execution it ends, or by an answer to it.
+enum class ends_by { execution, answer };
+void send_message(operation *op, int rank, outgoing &m, ends_by end);
 // Lets the operation end with an error and says why.
 void note_error(operation *op, int status, std::string text);
 std::string access_text(int status, sea_addr address, std::uint64_t bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The global heap, registrations, and the two kinds of address.
+#include "core/extents.hpp"
 #include "core/transfer.hpp"
 
 #include <cerrno>
@@ -17,16 +18,15 @@ int ask(int rank, frame_type type, std::uint64_t position, std::uint64_t argumen
     operation *op = begin(rank, nullptr);
     op->result_is_ours = true;
     run_or_defer(op, [&](operation *o) {
-        o->awaits_reply = o->local_at_end = true;
+        o->local_at_end = true;
         o->memory = answer;
         o->bytes = bytes;
-        ++o->parts;
         outgoing m;
         m.head.type = type;
         m.head.position = position;
         m.payload = &argument;
         m.bytes = type == frame_type::alloc ? sizeof argument : 0;
-        send_message(o, rank, m);
+        send_message(o, rank, m, ends_by::answer);
     });
     return conclude(lock, op, nullptr, true);
 }
@@ -103,6 +103,10 @@ int sea_heap_free(sea_addr address)
     shm::heap *heap = e.shm->heap_of(rank);
     int s = heap ? (heap->release(offset) ? SEA_OK : SEA_ERR_ADDRESS)
                  : ask(rank, frame_type::free_heap, offset, 0, nullptr, 0);
+    if (!heap) {
+        locked lock = enter();
+        forget_extents(rank);
+    }
     if (s != SEA_ERR_ADDRESS) return s;
     return fail(s, "sea_heap_free: {:#x} (rank {}, offset {:#x}) is not the start of a live allocation", address, rank,
                 offset);
@@ -154,8 +158,10 @@ int sea_unregister(sea_addr address)
         return fail(SEA_ERR_ADDRESS, "sea_unregister: {:#x} is not the start of a registration of rank {}", address,
                     e.rank);
     e.shm->own_segments().remove(segment);
-    int s = wait(
-        lock, [&] { return segment->users == 0; }, thread_deadline());
+    std::vector<bool> passed;
+    auto unused = [&] { return segment->users == 0 && e.shm->nobody_copies(&passed); };
+    int s = wait(lock, unused, thread_deadline(), 1'000'000); // the end of a copy rings no bell
+    e.shm->own_segments().forget(segment);
     return s;
 }
 

@@ -51,12 +51,10 @@ void start_message(operation *op, const sending &s, bool ordered, sea_addr count
     m.payload = eager ? s.data : &long_bytes;
     m.bytes = eager ? s.data_bytes : sizeof long_bytes;
     m.ordered = ordered;
-    op->awaits_reply = true;
     op->local_at_end = !eager;
     op->memory = const_cast<void *>(s.data);
     op->bytes = s.data_bytes;
-    ++op->parts;
-    send_message(op, s.rank, m);
+    send_message(op, s.rank, m, ends_by::answer);
 }
 
 // The layers above tell their own failures; a fence of the program must not tell them again.
@@ -79,7 +77,7 @@ int send(const sending &s, const sea_opts *opts)
     if (s.id >= SEA_AM_IDS) op->finished = told_by_its_layer;
     bool ordered = opts && (opts->flags & SEA_ORDERED);
     sea_addr counter = opts ? opts->target_counter : SEA_NULL;
-    if (op->after == SEA_OP_NONE) {
+    if (op->after == SEA_OP_NONE && !ordered) {
         run_or_defer(op, [&](operation *o) { start_message(o, s, ordered, counter); });
     } else { // the header is copied at once
         auto *header = static_cast<const std::byte *>(s.header);
@@ -128,17 +126,17 @@ void pull(handler_task &&task)
     op->context = new handler_task(std::move(task));
     auto *kept = static_cast<handler_task *>(op->context);
     run_or_defer(op, [kept](operation *o) {
-        o->awaits_reply = o->local_at_end = true;
+        o->local_at_end = true;
         o->memory = kept->buffer;
         o->bytes = o->reply_bytes = kept->data_bytes;
-        ++o->parts;
+        o->answers = 1;
         const std::uint64_t wanted[2] = {o->bytes, reinterpret_cast<std::uint64_t>(o->memory)};
         outgoing m;
         m.head.type = frame_type::pull;
         m.head.position = kept->id;
         m.payload = wanted;
         m.bytes = sizeof wanted;
-        send_message(o, o->target, m);
+        send_message(o, o->target, m, ends_by::answer);
     });
     let_go(op);
 }

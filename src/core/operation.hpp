@@ -34,9 +34,20 @@ struct operation : delivery {
     std::int32_t status = SEA_OK;
     std::int32_t failed_start = SEA_OK; // what became of its start condition
     std::uint32_t parts = 0;
+    bool ack_part = false;             // one of the parts ends when all messages have been executed
     std::uint32_t deliveries = 0;      // messages of transports that still point here
+    std::uint32_t answers = 0;         // parts that end when the last of reply_bytes has come
     std::uint64_t reply_bytes = 0;     // get: still to come
     sea_addr counter_after = SEA_NULL; // get: the target counter, told at the end
+
+    // put, atomic: extents of the target that are being asked for; the signals that follow the data
+    std::uint32_t checks = 0;
+    struct signal {
+        sea_addr word;
+        std::uint64_t value;
+        int kind;
+    };
+    std::vector<signal> signals;
 
     // get: the bounds of where answers go; value: where it goes; am: the data that the target may pull
     void *memory = nullptr;

@@ -6,10 +6,12 @@
 // the origin has such a frame before it takes the request for executed.
 #include "base/log.hpp"
 #include "core/engine.hpp"
+#include "core/extents.hpp"
 #include "core/transfer.hpp"
 #include "shm/native.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace onesea::core {
 namespace {
@@ -26,7 +28,10 @@ void data_sent(delivery *d, int status)
     if (hold->segment) --hold->segment->users;
     if (hold->of) {
         --hold->of->deliveries;
-        part_done(hold->of, status);
+        if (hold->of->state == operation::phase::done)
+            maybe_release(hold->of);
+        else
+            part_done(hold->of, status);
     }
     delete hold;
 }
@@ -39,12 +44,19 @@ bool read_words(std::span<const std::byte> payload, std::uint64_t (&words)[Words
     return true;
 }
 
+// An error, and no signal: those of that operation that follow are not executed.
+void refuse(int source, const frame &head, int status)
+{
+    if (head.flags & frame_flags::signals) engine().refused.insert({source, head.id});
+    send_done(source, head.id, status, head.position);
+}
+
 void on_put(int source, const frame &head, std::span<const std::byte> payload)
 {
     void *memory = nullptr;
     shm::segment *segment = nullptr;
     int s = engine().resolve(head.position, payload.size(), true, &memory, &segment);
-    if (s != SEA_OK) return send_done(source, head.id, s, head.position);
+    if (s != SEA_OK) return refuse(source, head, s);
     shm::copy_plain(memory, payload.data(), payload.size());
 }
 
@@ -71,6 +83,14 @@ void on_pull(int source, const frame &head, std::span<const std::byte> payload)
     send_data(source, head.id, wanted[1], op->memory, op->bytes, nullptr, op);
 }
 
+// All answers of a get of several pieces end together.
+void end_answers(operation *op)
+{
+    std::uint32_t n = std::exchange(op->answers, 0);
+    op->parts -= n - 1;
+    part_done(op, SEA_OK);
+}
+
 // Answers to get and pull.
 void on_data(const frame &head, std::span<const std::byte> payload)
 {
@@ -81,7 +101,7 @@ void on_data(const frame &head, std::span<const std::byte> payload)
     if (into > op->bytes || payload.size() > op->bytes - into || payload.size() > op->reply_bytes) return;
     std::memcpy(reinterpret_cast<void *>(head.position), payload.data(), payload.size());
     op->reply_bytes -= payload.size();
-    if (op->reply_bytes == 0) part_done(op, SEA_OK);
+    if (op->reply_bytes == 0) end_answers(op);
 }
 
 int update_word(const frame &head, std::span<const std::byte> payload, std::uint64_t *old)
@@ -127,6 +147,10 @@ void on_value(const frame &head, std::span<const std::byte> payload)
 
 void on_signal(int source, const frame &head, std::span<const std::byte> payload)
 {
+    if (auto r = engine().refused.find({source, head.id}); r != engine().refused.end()) {
+        if (!(head.flags & frame_flags::signals)) engine().refused.erase(r);
+        return;
+    }
     std::uint64_t value[1];
     void *memory = nullptr;
     shm::segment *segment = nullptr;
@@ -141,6 +165,7 @@ void on_done(int source, const frame &head)
     operation *op = engine().operations.find(head.id);
     if (!op || op->state != operation::phase::active) return;
     int status = std::int16_t(head.aux);
+    if (status == SEA_ERR_ADDRESS) forget_extents(source);
     if (status == SEA_OK) return part_done(op, SEA_OK);
     note_error(op, status,
                fmt::format("rank {} refused offset {:#x}: {}", source, head.position, sea_strerror(status)));
@@ -172,9 +197,10 @@ void on_copy(int source, const frame &head, std::span<const std::byte> payload)
     op->finished = report_copy;
     op->memory = segment;
     if (segment) ++segment->users;
+    if (counter != SEA_NULL) op->signals.push_back({counter, 1, SEA_SIGNAL_ADD});
     run_or_defer(op, [=](operation *o) {
         start_put(o, target, memory, bytes, false);
-        if (counter != SEA_NULL) start_signal(o, counter, 1, SEA_SIGNAL_ADD);
+        start_signals(o);
     });
     let_go(op);
 }
@@ -187,6 +213,19 @@ void on_alloc(int source, const frame &head, std::span<const std::byte> payload)
     if (!read_words(payload, bytes) || !(offset = heap->allocate(bytes[0])))
         return send_done(source, head.id, SEA_ERR_MEMORY, heap->largest_free());
     send_value(source, head.id, &offset, sizeof offset);
+}
+
+void on_extent(int source, const frame &head)
+{
+    auto &e = engine();
+    std::uint64_t words[2] = {0, 0};
+    if (shm::segment *s = e.shm->own_segments().find(head.position, 1)) {
+        words[0] = s->offset;
+        words[1] = s->flags & SEA_READ_ONLY ? s->offset : s->offset + s->bytes;
+    } else if (head.position < shm::segments_from) {
+        e.shm->heap_of(e.rank)->extent(head.position, &words[0], &words[1]);
+    }
+    send_value(source, head.id, words, sizeof words);
 }
 
 void on_usage(int source, const frame &head)
@@ -275,6 +314,8 @@ void engine_state::receive(int source, const frame &head, std::span<const std::b
     case frame_type::free_heap:
         return send_done(source, head.id, shm->heap_of(rank)->release(head.position) ? SEA_OK : SEA_ERR_ADDRESS,
                          head.position);
+    case frame_type::extent:
+        return on_extent(source, head);
     case frame_type::usage:
         return on_usage(source, head);
     }

@@ -102,10 +102,13 @@ int run_pieces(int rank, bool is_get, std::uint64_t bytes, const sea_opts *opts,
     operation *op = begin(rank, opts);
     bool ordered = opts && (opts->flags & SEA_ORDERED);
     sea_addr counter = opts ? opts->target_counter : SEA_NULL;
-    if (is_get) op->counter_after = counter;
+    if (is_get)
+        op->counter_after = counter;
+    else
+        signal_counter(op, opts);
     run_or_defer(op, [=](operation *o) {
         start(o, ordered);
-        if (!is_get && counter != SEA_NULL) start_signal(o, counter, 1, SEA_SIGNAL_ADD);
+        start_signals(o);
     });
     return conclude(lock, op, opts, is_get);
 }

@@ -4,6 +4,7 @@
 #include "core/transfer.hpp"
 
 #include "core/engine.hpp"
+#include "core/extents.hpp"
 #include "shm/native.hpp"
 
 #include <algorithm>
@@ -81,38 +82,58 @@ int check_range(const char *function, sea_addr address, std::uint64_t bytes)
     return fail(SEA_ERR_ADDRESS, "{}: {}", function, access_text(SEA_ERR_ADDRESS, address, bytes));
 }
 
-void send_message(operation *op, int rank, outgoing &m)
+void send_message(operation *op, int rank, outgoing &m, ends_by end)
 {
     m.head.id = operation_table::id_of(op);
     m.done = op;
     ++op->deliveries;
     op->messaged = true;
+    if (end == ends_by::answer) {
+        op->awaits_reply = true;
+        ++op->parts;
+    } else if (!op->ack_part) {
+        op->ack_part = true;
+        ++op->parts;
+    }
     transport *t = engine().route(rank);
     if (t) return t->send(rank, m);
     op->settled(op, SEA_ERR_DEAD);
 }
 
-void start_put(operation *op, sea_addr target, const void *source, std::size_t bytes, bool ordered)
+namespace {
+
+void send_put(operation *op, sea_addr target, const void *source, std::size_t bytes, bool ordered)
 {
-    if (bytes == 0) return;
-    auto &e = engine();
     int rank = rank_of(target);
-    transport *t = e.route(rank);
+    transport *t = engine().route(rank);
     if (!t) return note_error(op, SEA_ERR_DEAD, access_text(SEA_ERR_DEAD, target, bytes));
-    std::uint64_t offset = sea_addr_offset(target);
-    if (keeps_order_natively(op, ordered) &&
-        done_natively(op, native_put(rank, offset, source, bytes), target, bytes) != not_native)
-        return;
     outgoing m;
     m.head.type = frame_type::put;
-    m.head.position = offset;
+    m.head.flags = op->signals.empty() ? std::uint8_t(0) : frame_flags::signals;
+    m.head.position = sea_addr_offset(target);
     m.payload = source;
     m.bytes = bytes;
     m.borrow = bytes > std::min(copy_limit, t->max_frame(rank));
     m.ordered = ordered;
     op->local_at_end |= m.borrow;
-    ++op->parts;
-    send_message(op, rank, m);
+    send_message(op, rank, m, ends_by::execution);
+}
+
+} // namespace
+
+void start_put(operation *op, sea_addr target, const void *source, std::size_t bytes, bool ordered)
+{
+    if (bytes == 0) return;
+    int rank = rank_of(target);
+    transport *t = engine().route(rank);
+    if (!t) return note_error(op, SEA_ERR_DEAD, access_text(SEA_ERR_DEAD, target, bytes));
+    std::uint64_t offset = sea_addr_offset(target);
+    if (keeps_order_natively(op, ordered) &&
+        done_natively(op, native_put(rank, offset, source, bytes), target, bytes) != not_native)
+        return;
+    if (bytes <= t->max_frame(rank) || extent_known(rank, offset, bytes))
+        return send_put(op, target, source, bytes, ordered);
+    check_extent(op, target, bytes, [=](operation *o) { send_put(o, target, source, bytes, ordered); });
 }
 
 void start_get(operation *op, void *target, sea_addr source, std::size_t bytes, bool ordered)
@@ -134,9 +155,8 @@ void start_get(operation *op, void *target, sea_addr source, std::size_t bytes, 
     }
     op->memory = low;
     op->bytes = std::size_t(high - low);
-    op->awaits_reply = true;
-    if (op->reply_bytes == 0) ++op->parts;
     op->reply_bytes += bytes;
+    ++op->answers;
     const std::uint64_t wanted[2] = {bytes, reinterpret_cast<std::uint64_t>(target)};
     outgoing m;
     m.head.type = frame_type::get;
@@ -144,38 +164,56 @@ void start_get(operation *op, void *target, sea_addr source, std::size_t bytes, 
     m.payload = wanted;
     m.bytes = sizeof wanted;
     m.ordered = ordered;
-    send_message(op, rank, m);
+    send_message(op, rank, m, ends_by::answer);
 }
 
-void start_signal(operation *op, sea_addr word, std::uint64_t value, int kind)
+namespace {
+
+void start_signal(operation *op, const operation::signal &signal, bool more)
 {
-    if (op->status != SEA_OK) return; // what failed does not signal
-    auto &e = engine();
-    int rank = rank_of(word);
-    transport *t = e.route(rank);
-    if (!t) return note_error(op, SEA_ERR_DEAD, access_text(SEA_ERR_DEAD, word, 8));
+    int rank = rank_of(signal.word);
+    transport *t = engine().route(rank);
+    if (!t) return note_error(op, SEA_ERR_DEAD, access_text(SEA_ERR_DEAD, signal.word, 8));
     if (!op->messaged && (t->capabilities() & capability::native_atomic)) {
         std::uint64_t old;
-        auto how = kind == SEA_SIGNAL_ADD ? SEA_ATOMIC_ADD : SEA_ATOMIC_SWAP;
-        int s = t->atomic(rank, sea_addr_offset(word), how, 8, value, 0, &old);
-        if (done_natively(op, s, word, 8) != not_native) return;
+        auto how = signal.kind == SEA_SIGNAL_ADD ? SEA_ATOMIC_ADD : SEA_ATOMIC_SWAP;
+        int s = t->atomic(rank, sea_addr_offset(signal.word), how, 8, signal.value, 0, &old);
+        if (done_natively(op, s, signal.word, 8) != not_native) return;
     }
     outgoing m;
     m.head.type = frame_type::signal;
-    m.head.aux = std::uint16_t(kind);
-    m.head.position = sea_addr_offset(word);
-    m.payload = &value;
-    m.bytes = sizeof value;
+    m.head.flags = more ? frame_flags::signals : std::uint8_t(0);
+    m.head.aux = std::uint16_t(signal.kind);
+    m.head.position = sea_addr_offset(signal.word);
+    m.payload = &signal.value;
+    m.bytes = sizeof signal.value;
     m.ordered = true;
-    ++op->parts;
-    send_message(op, rank, m);
+    send_message(op, rank, m, ends_by::execution);
+}
+
+} // namespace
+
+void start_signals(operation *op)
+{
+    if (op->checks > 0) return; // the last check comes here again
+    for (std::size_t i = 0; i < op->signals.size(); ++i) {
+        // what failed before anything was sent does not signal; once something was sent the target decides
+        if (op->status != SEA_OK && !op->messaged) return;
+        start_signal(op, op->signals[i], i + 1 < op->signals.size());
+    }
 }
 
 void internal_signal(sea_addr counter)
 {
     operation *op = begin(rank_of(counter), nullptr);
-    run_or_defer(op, [counter](operation *o) { start_signal(o, counter, 1, SEA_SIGNAL_ADD); });
+    op->signals.push_back({counter, 1, SEA_SIGNAL_ADD});
+    run_or_defer(op, start_signals);
     let_go(op);
+}
+
+void signal_counter(operation *op, const sea_opts *opts)
+{
+    if (opts && opts->target_counter != SEA_NULL) op->signals.push_back({opts->target_counter, 1, SEA_SIGNAL_ADD});
 }
 
 void bound_unfinished(locked &lock, int rank, const sea_opts *opts)
@@ -213,11 +251,6 @@ namespace {
 
 bool ordered(const sea_opts *opts) { return opts && (opts->flags & SEA_ORDERED); }
 
-void start_target_counter(operation *op, sea_addr counter)
-{
-    if (counter != SEA_NULL) start_signal(op, counter, 1, SEA_SIGNAL_ADD);
-}
-
 int put_with_signal(sea_addr target, const void *source, std::size_t bytes, sea_addr signal, std::uint64_t value,
                     int kind, const sea_opts *opts)
 {
@@ -228,11 +261,11 @@ int put_with_signal(sea_addr target, const void *source, std::size_t bytes, sea_
     count(rank, &sea_pair_stats::puts, bytes, 0);
     operation *op = begin(rank, opts);
     bool in_order = ordered(opts);
-    sea_addr counter = opts ? opts->target_counter : SEA_NULL;
+    if (signal != SEA_NULL) op->signals.push_back({signal, value, kind});
+    signal_counter(op, opts);
     run_or_defer(op, [=](operation *o) {
         start_put(o, target, source, bytes, in_order);
-        if (signal != SEA_NULL) start_signal(o, signal, value, kind);
-        start_target_counter(o, counter);
+        start_signals(o);
     });
     return conclude(lock, op, opts, false);
 }
@@ -299,22 +332,20 @@ namespace {
 // The owner of the source is asked to put.
 void start_remote_copy(operation *op, sea_addr target, sea_addr source, std::size_t bytes, sea_addr counter)
 {
-    op->awaits_reply = true;
-    ++op->parts;
     const std::uint64_t wanted[3] = {target, bytes, counter};
     outgoing m;
     m.head.type = frame_type::copy;
     m.head.position = sea_addr_offset(source);
     m.payload = wanted;
     m.bytes = sizeof wanted;
-    send_message(op, rank_of(source), m);
+    send_message(op, rank_of(source), m, ends_by::answer);
 }
 
 void start_copy(operation *op, sea_addr target, sea_addr source, std::size_t bytes, bool in_order, sea_addr counter)
 {
     auto &e = engine();
     op->local_at_end = true;
-    if (bytes == 0) return start_target_counter(op, counter);
+    if (bytes == 0) return start_signals(op);
     void *own = nullptr;
     shm::segment *segment = nullptr;
     bool from_here = rank_of(source) == e.rank, to_here = rank_of(target) == e.rank;
@@ -331,7 +362,7 @@ void start_copy(operation *op, sea_addr target, sea_addr source, std::size_t byt
     }
     if (from_here) {
         start_put(op, target, own, bytes, in_order);
-        start_target_counter(op, counter);
+        start_signals(op);
     } else if (to_here) {
         start_get(op, own, source, bytes, in_order);
         op->counter_after = counter;
@@ -358,6 +389,7 @@ int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opt
     op->also = from;
     bool in_order = ordered(opts);
     sea_addr counter = opts ? opts->target_counter : SEA_NULL;
+    signal_counter(op, opts);
     run_or_defer(op, [=](operation *o) { start_copy(o, target, source, bytes, in_order, counter); });
     return conclude(lock, op, opts, true);
 }

@@ -11,6 +11,9 @@ int check_transfer(const char *function, sea_addr address, const void *local, st
 // The rank that an operation counts for: of the address, or, without bytes, of the target counter or this one.
 int rank_for(sea_addr address, std::uint64_t bytes, const sea_opts *opts);
 
+// The operation announces itself to the target counter of its options.
+void signal_counter(operation *op, const sea_opts *opts);
+
 // Waits while very many operations on that rank are unfinished, so that memory stays bounded.
 void bound_unfinished(locked &lock, int rank, const sea_opts *opts);
 

@@ -81,6 +81,7 @@ struct alignas(64) ring_control {
     std::atomic<std::uint64_t> tail;             // bytes ever written, by the producer
     alignas(64) std::atomic<std::uint64_t> head; // bytes ever consumed: their room is free again
     std::atomic<std::uint64_t> executed;         // bytes whose effects and notices the producer can see
+    alignas(64) std::atomic<std::uint32_t> pins; // copies that the producer makes from or to registered memory now
 };
 
 struct arena_plan {

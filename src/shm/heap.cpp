@@ -218,6 +218,18 @@ bool heap::contains(std::uint64_t offset, std::uint64_t bytes) const
     return rest[0] == rest_mark && std::memcmp(rest, rest + 1, last - first - 1) == 0;
 }
 
+bool heap::extent(std::uint64_t offset, std::uint64_t *first, std::uint64_t *end)
+{
+    if (!contains(offset, 1)) return false;
+    lock guard(*this);
+    auto block = std::uint32_t(offset / heap_granule);
+    while (block > first_granule && live_[block] == rest_mark) --block;
+    if (live_[block] != start_mark) return false;
+    *first = std::uint64_t(block) * heap_granule;
+    *end = *first + std::uint64_t(extent_[block]) * heap_granule;
+    return true;
+}
+
 std::uint64_t heap::capacity() const { return std::uint64_t(control_->granules) * heap_granule; }
 
 std::uint64_t heap::used() const { return control_->used.load(std::memory_order_relaxed); }

@@ -41,6 +41,9 @@ class heap {
     // True if offset .. offset + bytes lies inside one allocation. No lock.
     bool contains(std::uint64_t offset, std::uint64_t bytes) const;
 
+    // The allocation that holds this byte: first and end offset; false if there is none.
+    bool extent(std::uint64_t offset, std::uint64_t *first, std::uint64_t *end);
+
     std::uint64_t capacity() const;
     std::uint64_t used() const;
     std::uint64_t largest_free();

@@ -67,12 +67,13 @@ void segments::remove(segment *s)
 {
     auto first = std::uint32_t((s->offset - segments_from) >> slice_shift);
     auto place = taken_.find(first);
-    for (std::uint32_t i = 0; i < place->second; ++i) slice_[first + i].store(0, std::memory_order_release);
+    for (std::uint32_t i = 0; i < place->second; ++i) slice_[first + i].store(0, std::memory_order_seq_cst);
     taken_.erase(place);
     auto e = std::uint32_t(s - entry_);
     entries_.erase(order_of_[e]);
-    order_of_.erase(e);
 }
+
+void segments::forget(segment *s) { order_of_.erase(std::uint32_t(s - entry_)); }
 
 const segment *segments::holding(const void *memory) const
 {

@@ -37,7 +37,8 @@ class segments {
     std::uint64_t add(void *memory, std::uint64_t bytes, std::uint32_t flags);
     // The segment that starts at this offset, nullptr if none; then take it away.
     segment *at_start(std::uint64_t offset) const;
-    void remove(segment *s);
+    void remove(segment *s); // nobody finds it any more
+    void forget(segment *s); // nobody uses it any more: its entry may be given to another
     // The newest segment that holds this byte, nullptr if none.
     const segment *holding(const void *memory) const;
 

@@ -73,7 +73,9 @@ TEST_F(SegmentsTest, refuses_what_does_not_fit_and_reuses_what_was_given_back)
     auto other = s.add(memory, std::uint64_t(1) << 38, 0);
     ASSERT_TRUE(half && other);
     EXPECT_EQ(s.add(memory, 1, 0), 0u);
-    s.remove(s.at_start(half));
+    auto *gone = s.at_start(half);
+    s.remove(gone);
+    s.forget(gone);
     EXPECT_NE(s.add(memory, 1, 0), 0u);
 }
 
@@ -95,7 +97,9 @@ TEST_F(SegmentsTest, stays_right_under_random_registrations)
         } else if (!model.empty()) {
             auto victim = std::next(model.begin(), long(random() % model.size()));
             ASSERT_TRUE(s.find(victim->first, victim->second));
-            s.remove(s.at_start(victim->first));
+            auto *gone = s.at_start(victim->first);
+            s.remove(gone);
+            s.forget(gone);
             ASSERT_FALSE(s.find(victim->first, 1));
             model.erase(victim);
         }

@@ -302,16 +302,39 @@ int shm_transport::get(int rank, std::uint64_t offset, void *to, std::size_t byt
     return SEA_OK;
 }
 
+// Pinned: the owner takes a registration away, then waits until it has seen the pins of all others at 0 once. A process
+// that was killed while it copied is passed over, so it holds up nobody.
 int shm_transport::copy_registered(unsigned s, int rank, std::uint64_t offset, void *local, std::size_t bytes,
                                    bool write)
 {
     if (rank == own_rank_) return not_native; // the owner checks its table under its lock
-    segments theirs(arena_.segments(s));
-    segment *g = theirs.find(offset, bytes);
-    if (!g) return SEA_ERR_ADDRESS;
-    if (write && (g->flags & SEA_READ_ONLY)) return SEA_ERR_ACCESS;
-    auto *remote = reinterpret_cast<char *>(g->memory + (offset - g->offset));
-    return copy_other_process(arena_.slot_at(s).pid.load(std::memory_order_acquire), remote, local, bytes, write);
+    auto &pins = arena_.ring(s, own_).pins;
+    pins.fetch_add(1, std::memory_order_seq_cst);
+    int status = SEA_ERR_ADDRESS;
+    if (segment *g = segments(arena_.segments(s)).find(offset, bytes)) {
+        auto *remote = reinterpret_cast<char *>(g->memory + (offset - g->offset));
+        if (write && (g->flags & SEA_READ_ONLY))
+            status = SEA_ERR_ACCESS;
+        else
+            status =
+                copy_other_process(arena_.slot_at(s).pid.load(std::memory_order_acquire), remote, local, bytes, write);
+    }
+    pins.fetch_sub(1, std::memory_order_seq_cst);
+    return status;
+}
+
+bool shm_transport::nobody_copies(std::vector<bool> *passed) const
+{
+    passed->resize(arena_.header().slots);
+    bool all = true;
+    for (unsigned s = 0; s < passed->size(); ++s) {
+        if ((*passed)[s]) continue;
+        int rank = arena_.slot_at(s).rank;
+        bool lives = rank >= 0 && arena_.ranks()[std::size_t(rank)].state.load() == std::uint8_t(rank_state::alive);
+        (*passed)[s] = !lives || arena_.ring(own_, s).pins.load(std::memory_order_seq_cst) == 0;
+        all = all && (*passed)[s];
+    }
+    return all;
 }
 
 int shm_transport::atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, int width, std::uint64_t operand,

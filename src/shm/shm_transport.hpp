@@ -53,6 +53,10 @@ class shm_transport final : public transport {
     // [any] The slot of a rank that is reached, nullptr if it is not.
     const unsigned *slot_of(int rank) const;
 
+    // [lock] Has every process of the node that may be copying from or to own registered memory been seen not to, since
+    // `passed` was empty? For the end of a registration.
+    bool nobody_copies(std::vector<bool> *passed) const;
+
     segments &own_segments() { return own_segments_; }
 
   private:

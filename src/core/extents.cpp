@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/extents.hpp"
+
+namespace onesea::core {
+namespace {
+
+constexpr std::size_t most_known = 256; // per peer
+
+// The question on its way: which operation waits for it, and the words of the answer.
+struct question {
+    std::uint64_t waiting;
+    sea_addr target;
+    std::uint64_t bytes;
+    std::function<void(operation *)> go_on;
+    bool ordered;
+    std::uint64_t words[2] = {0, 0};
+};
+
+void release_ordered(peer &p)
+{
+    if (--p.ordered_checks > 0) return;
+    for (std::uint32_t index : p.held) engine().startable.push_back(index);
+    p.held.clear();
+}
+
+void remember(int rank, std::uint64_t first, std::uint64_t end)
+{
+    auto &known = engine().peer_of(rank).extents;
+    if (known.size() >= most_known) known.clear();
+    if (end > first) known[first] = end;
+}
+
+void answered(operation *asked)
+{
+    std::unique_ptr<question> q(static_cast<question *>(asked->context));
+    if (asked->status == SEA_OK) remember(asked->target, q->words[0], q->words[1]);
+    if (q->ordered) release_ordered(engine().peer_of(asked->target));
+    operation *op = engine().operations.find(q->waiting);
+    if (!op || op->state != operation::phase::active) return;
+    --op->checks;
+    if (asked->status != SEA_OK)
+        note_error(op, asked->status, asked->error_text);
+    else if (extent_known(asked->target, sea_addr_offset(q->target), q->bytes))
+        q->go_on(op);
+    else
+        note_error(op, SEA_ERR_ADDRESS, access_text(SEA_ERR_ADDRESS, q->target, q->bytes));
+    start_signals(op);
+    part_done(op, SEA_OK);
+}
+
+} // namespace
+
+bool extent_known(int rank, std::uint64_t offset, std::uint64_t bytes)
+{
+    auto &known = engine().peer_of(rank).extents;
+    auto after = known.upper_bound(offset);
+    if (after == known.begin()) return false;
+    std::uint64_t end = std::prev(after)->second;
+    return offset < end && bytes <= end - offset;
+}
+
+void check_extent(operation *op, sea_addr target, std::uint64_t bytes, std::function<void(operation *)> go_on)
+{
+    ++op->checks;
+    ++op->parts;
+    op->local_at_end = true;
+    operation *ask = begin(rank_of(target), nullptr);
+    auto *q = new question{operation_table::id_of(op), target, bytes, std::move(go_on), op->counted_ordered, {0, 0}};
+    if (q->ordered) ++engine().peer_of(op->target).ordered_checks;
+    ask->context = q;
+    ask->finished = answered;
+    run_or_defer(ask, [q](operation *o) {
+        o->local_at_end = true;
+        o->memory = q->words;
+        o->bytes = sizeof q->words;
+        outgoing m;
+        m.head.type = frame_type::extent;
+        m.head.position = sea_addr_offset(q->target);
+        send_message(o, o->target, m, ends_by::answer);
+    });
+    let_go(ask);
+}
+
+void forget_extents(int rank) { engine().peer_of(rank).extents.clear(); }
+
+} // namespace onesea::core
