@@ -104,7 +104,8 @@ void measure_peers(session &s, const rma_group &group, const budget &time)
         if (one.mpi) names.push_back(one.argument());
     for (const auto &p : s.peers) {
         if (names.empty() || time.spent()) continue;
-        std::vector<std::string> program = {p.rma, "--ms", s.milliseconds(), "--cores", s.cores.text()};
+        std::vector<std::string> program = {
+            p.rma, "--ms", s.milliseconds(), "--cores", s.cores.text(), "--batch", group.path == "shm" ? "1024" : "1"};
         program.insert(program.end(), names.begin(), names.end());
         measure_with(s, p.name, group, p.launch(2, group.path, program), time);
     }
