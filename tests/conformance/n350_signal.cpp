@@ -42,8 +42,10 @@ STEP(351, signals_add_up)
     std::vector<sea_addr> datas = t.exchange(data.address()), signals = t.exchange(signal.address());
     const std::uint64_t rounds = std::uint64_t(t.times(100));
     std::vector<std::uint64_t> sum = t.exchange(rounds);
+    sea_opts o = SEA_OPTS_INIT;
+    o.flags = SEA_ORDERED; // the last value is the last to arrive
     for (std::uint64_t i = 0; i < rounds; ++i)
-        CHECK_OK(sea_put_signal(datas[0] + std::uint64_t(t.rank) * 64, &i, 8, signals[0], 1, SEA_SIGNAL_ADD, nullptr));
+        CHECK_OK(sea_put_signal(datas[0] + std::uint64_t(t.rank) * 64, &i, 8, signals[0], 1, SEA_SIGNAL_ADD, &o));
     if (t.rank == 0) CHECK_OK(sea_counter_take(counter_in(signal), rounds * std::uint64_t(t.size), 60));
     CHECK_OK(sea_fence_all());
     t.sync();
