@@ -79,7 +79,7 @@ class link {
     void set_grant(std::size_t bytes) { grant_ = bytes; }
     std::uint64_t last_heard() const { return last_heard_; }
     bool has_queued() const { return !queue_.empty(); }
-    bool idle() const { return queue_.empty() && bundles_.empty(); }
+    bool idle() const { return queue_.empty() && bundles_.empty() && settling_.empty(); }
     bool peer_closed() const { return peer_closed_; }
     bool has_failed() const { return failed_; }
     // Ends everything outstanding with that status; nothing more is sent.
@@ -145,7 +145,12 @@ class link {
     std::uint64_t loss_check_at_ = never;
     std::uint64_t largest_acked_ = 0;
     bool any_acked_ = false;
-    std::uint32_t notices_in_ = 0, notices_out_ = 0;
+    std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
+    struct settling {
+        delivery *done;
+        std::uint32_t notices; // to have come first
+    };
+    std::deque<settling> settling_;
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
 
     // receiving
@@ -179,6 +184,7 @@ class link {
     std::size_t write_ack_block(std::byte *to, std::uint64_t now, std::size_t room);
     void seal(datagram *d, std::uint64_t number, std::size_t head, std::span<const std::byte> content);
     void bundle_acked(bundle *b);
+    void settle_ready();
     void drop_acked();
     void take_ack(const ack_view &ack, std::uint64_t now);
     void packet_acked(sent_packet &p);
@@ -189,6 +195,7 @@ class link {
     void note_executed(std::uint64_t packet);
     std::uint64_t ack_word(unsigned index) const;
     bool held_for_company(std::uint64_t now) const;
+    bool waits_only_for_company() const;
     bool wants_probe() const { return in_flight_ > 0 && !failed_; }
 };
 

@@ -9,6 +9,7 @@ namespace onesea::net {
 void link::receive(const packet_view &packet, std::uint64_t now)
 {
     const std::uint64_t number = packet.header.number;
+    if (failed_) return;
     if (packets_seen_.seen(number)) return; // a replay, or so late that it was sent again
     packets_seen_.mark(number);
     ++counts_.packets_in;
@@ -25,6 +26,7 @@ void link::receive(const packet_view &packet, std::uint64_t now)
     }
     if (any_in_ && largest_in_ == number) largest_in_at_ = now;
     if (packet.header.ack_bytes) take_ack(packet.ack, now);
+    settle_ready();
     if (packet.header.flags & packet_flags::close) peer_closed_ = true;
 }
 
@@ -57,9 +59,9 @@ void link::take_bundle(const packet_view &packet)
         held_[number] = {packet.header.number, {packet.content.begin(), packet.content.end()}};
         return;
     }
-    bundles_done_.mark(number);
-    bundles_done_.advance();
     execute(packet.content);
+    bundles_done_.mark(number); // not earlier: an acknowledgement built meanwhile says what was executed
+    bundles_done_.advance();
     note_executed(packet.header.number);
     if (!held_.empty()) run_held();
 }
@@ -80,9 +82,9 @@ void link::run_held()
     while (!held_.empty() && held_.begin()->first == bundles_done_.floor()) {
         auto ready = held_.extract(held_.begin());
         held_bytes_ -= ready.mapped().content.size();
+        execute(ready.mapped().content);
         bundles_done_.mark(ready.key());
         bundles_done_.advance();
-        execute(ready.mapped().content);
         note_executed(ready.mapped().packet);
         ack_now_ = true;
     }
@@ -92,14 +94,25 @@ void link::bundle_acked(bundle *b)
 {
     if (b->acked) return;
     b->acked = true;
-    auto done = std::move(b->done);
-    for (delivery *d : done) d->settled(d, SEA_OK);
+    for (delivery *d : b->done) settling_.push_back({d, ack_notices_});
+    b->done.clear();
     if (!b->bulk) return;
     long_message *m = b->bulk;
     if (--m->outstanding > 0 || m->cut < m->message.bytes) return;
     delivery *d = m->message.done;
     std::erase_if(long_messages_, [m](auto &l) { return l.get() == m; });
-    if (d) d->settled(d, SEA_OK);
+    if (d) settling_.push_back({d, ack_notices_});
+}
+
+// What was acknowledged settles when all notices have come that the peer had sent before the acknowledgement. Loss and
+// windows do not wait for them: two links whose notices were lost would wait for each other.
+void link::settle_ready()
+{
+    while (!settling_.empty() && std::int32_t(notices_in_ - settling_.front().notices) >= 0) {
+        delivery *d = settling_.front().done;
+        settling_.pop_front();
+        d->settled(d, SEA_OK);
+    }
 }
 
 void link::drop_acked()
@@ -132,7 +145,7 @@ void link::packet_acked(sent_packet &p)
 void link::take_ack(const ack_view &ack, std::uint64_t now)
 {
     if (ack.fixed.largest >= next_packet_) return;
-    if (ack.fixed.notices > notices_in_) return; // a notice about what it covers is still on its way
+    ack_notices_ = ack.fixed.notices;
     peer_grant_ = std::max<std::size_t>(ack.fixed.window, least_grant);
     bool any = false;
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number <= ack.fixed.largest; ++i) {
@@ -140,7 +153,12 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         if (p.state == sent_packet::resolved) continue;
         bool told = p.number >= ack.lowest() && ack.has(p.number);
         bundle *b = find(p.bundle);
-        if (!told && b && !b->acked && p.bundle >= ack.fixed.executed) continue;
+        const bool done = !b || b->acked || p.bundle < ack.fixed.executed;
+        if (!told && !done) continue;
+        if (!told && p.state == sent_packet::lost) { // it was lost indeed; another packet brought its bundle
+            p.state = sent_packet::resolved;
+            continue;
+        }
         if (told && p.number == ack.fixed.largest && p.state == sent_packet::flying)
             rtt_.sample(now - p.at, ack.fixed.delay_ns);
         packet_acked(p);
@@ -184,12 +202,20 @@ void link::find_lost(std::uint64_t now)
     }
 }
 
+// A front that a closed window keeps back goes when an acknowledgement comes, not at a time.
+bool link::waits_only_for_company() const
+{
+    if (queue_.empty() || queue_.front().since <= 1 || !held_for_company(0)) return false;
+    return bundles_.size() < bundle_window && window_open(queue_.front().content.size() + packet_overhead);
+}
+
 std::uint64_t link::deadline() const
 {
     if (failed_) return never;
-    std::uint64_t at = std::min(ack_now_ ? 0 : ack_at_, loss_check_at_);
+    std::uint64_t ack = ack_now_ ? 0 : ack_at_; // nothing can be told while all that came is held back
+    std::uint64_t at = std::min(any_in_ ? ack : never, loss_check_at_);
     if (wants_probe()) at = std::min(at, probe_from_ + rtt_.probe_after(unanswered_probes_));
-    if (!queue_.empty() && queue_.front().since > 1) at = std::min(at, queue_.front().since + hold_limit);
+    if (waits_only_for_company()) at = std::min(at, queue_.front().since + hold_limit);
     return at;
 }
 
@@ -212,6 +238,8 @@ void link::settle_all(int status)
     auto queue = std::move(queue_);
     auto bundles = std::move(bundles_);
     auto longs = std::move(long_messages_);
+    auto known = std::move(settling_);
+    settling_.clear();
     queue_.clear();
     bundles_.clear();
     long_messages_.clear();
@@ -221,9 +249,9 @@ void link::settle_all(int status)
     auto tell = [status](delivery *d) {
         if (d) d->settled(d, status);
     };
+    for (auto &s : known) tell(s.done);
     for (auto &b : bundles)
-        for (delivery *d : b->done)
-            if (!b->acked) tell(d);
+        for (delivery *d : b->done) tell(d);
     for (auto &l : longs) tell(l->message.done);
     for (auto &i : queue) {
         for (delivery *d : i.done) tell(d);

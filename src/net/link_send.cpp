@@ -50,12 +50,13 @@ void link::send(const outgoing &m)
 void link::pack(const outgoing &m, bool notice)
 {
     const std::size_t payload = m.prefix_bytes + m.bytes, need = frame_bytes + padded(payload);
-    bool fits = !queue_.empty() && !queue_.back().bulk && !queue_.back().closed && queue_.back().ordered == m.ordered &&
+    const bool ordered = m.ordered || notice; // notices are counted, so they must come in order
+    bool fits = !queue_.empty() && !queue_.back().bulk && !queue_.back().closed && queue_.back().ordered == ordered &&
                 queue_.back().content.size() + need <= std::min(pack_limit, max_frame() + frame_bytes);
     if (!fits) {
         if (!queue_.empty()) queue_.back().closed = true;
         queue_.emplace_back();
-        queue_.back().ordered = m.ordered;
+        queue_.back().ordered = ordered;
     }
     item &open = queue_.back();
     frame head = m.head;
@@ -108,6 +109,10 @@ link::bundle *link::cut_bulk(item &front)
     ++m.outstanding;
     if (m.cut == m.message.bytes) {
         b->bulk_head.flags |= frame_flags::last;
+        if (m.message.notice) { // counts once all of it has been executed
+            b->bulk_head.flags |= notice_flag;
+            b->ordered = true;
+        }
         b->asks = true;
         long_messages_.push_back(std::move(front.bulk));
         queue_.pop_front();
@@ -179,7 +184,7 @@ bool link::build(std::uint64_t now, datagram *result)
     if (build_again(now, result)) return true;
     if (bundle *b = next_bundle(now)) {
         bool last = !front_may_go(now);
-        build_packet(b, now, (last && b->asks) || b->number % 64 == 63, result);
+        build_packet(b, now, (last && (b->asks || !queue_.empty())) || (b->bulk_data && b->number % 64 == 63), result);
         return true;
     }
     if (queue_.empty()) flushed_ = false;
@@ -297,10 +302,8 @@ void link::build_close(std::uint64_t now, datagram *result)
 
 void link::unbuild(const datagram &d)
 {
-    if (sent_.empty() || sent_.back().number != d.number) {
-        ack_now_ |= any_in_; // it was an acknowledgement
-        return;
-    }
+    ack_now_ |= any_in_; // it may have carried one
+    if (sent_.empty() || sent_.back().number != d.number) return;
     sent_packet p = sent_.back();
     sent_.pop_back();
     in_flight_ -= p.charge;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 namespace onesea::net {
 namespace {
@@ -76,7 +77,9 @@ class net_transport final : public transport {
     std::size_t budget_;
     nanoseconds next_share_ = 0, next_deadline_ = never, blocked_until_ = 0;
     std::uint64_t dropped_ = 0;
-    bool closed_ = false;
+    bool closed_ = false, polling_ = false;
+    std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
+    std::vector<int> due_;
 
     std::size_t datagram_limit(const peer_address &where) const;
     std::size_t frame_room(std::size_t datagram) const
@@ -93,6 +96,8 @@ class net_transport final : public transport {
     void touch(peer &p);
     void share_budget(nanoseconds now);
     void run_timers(nanoseconds now);
+    bool take_all(nanoseconds now);
+    void answer(nanoseconds now);
 };
 
 std::size_t net_transport::datagram_limit(const peer_address &where) const
@@ -220,9 +225,9 @@ void net_transport::take(std::span<std::byte> bytes, const endpoint &from, nanos
     if (p->link->peer_closed() && !p->link->has_failed()) p->link->settle_all(SEA_OK);
 }
 
-bool net_transport::poll(nanoseconds now)
+// Takes in what has arrived, up to a limit; true if anything had.
+bool net_transport::take_all(nanoseconds now)
 {
-    if (closed_) return false;
     bool any = false;
     auto deliver = [&](std::span<std::byte> bytes, const endpoint &from) { take(bytes, from, now); };
     for (std::size_t bytes = 1; bytes < bytes_per_poll;) {
@@ -237,28 +242,50 @@ bool net_transport::poll(nanoseconds now)
         bytes += got;
     }
     if (!any && faults_.active()) faults_.release(deliver);
-    if (any && now >= next_share_) share_budget(now);
+    return any;
+}
+
+void net_transport::answer(nanoseconds now)
+{
     for (std::size_t i = 0; i < touched_.size(); ++i) {
         touched_[i]->touched = false;
         touched_[i]->link->end_of_burst();
         pump(*touched_[i], now);
     }
     touched_.clear();
+}
+
+bool net_transport::poll(nanoseconds now)
+{
+    if (closed_ || polling_) return false;
+    polling_ = true;
+    bool any = take_all(now);
+    if (any && now >= next_share_) share_budget(now);
+    answer(now);
     if (now >= next_deadline_) run_timers(now);
+    polling_ = false;
+    for (auto [rank, cleanly] : std::exchange(gone_, {})) peer_gone(rank, cleanly);
     return any;
 }
 
+// Settling may call send(), which may make links: the table is not walked meanwhile.
 void net_transport::run_timers(nanoseconds now)
 {
     next_deadline_ = never;
-    std::vector<int> lost;
+    due_.clear();
     for (auto &[rank, p] : peers_) {
-        bool failed = p.link->has_failed();
-        if (p.link->deadline() <= now) p.link->on_time(now);
-        if (!failed && p.link->has_failed()) lost.push_back(rank);
-        pump(p, now);
+        if (p.link->deadline() <= now)
+            due_.push_back(rank);
+        else
+            next_deadline_ = std::min(next_deadline_, p.link->deadline());
     }
-    for (int rank : lost) sink_.unreachable(rank);
+    for (std::size_t i = 0; i < due_.size(); ++i) {
+        peer *p = find(due_[i]);
+        bool failed = p->link->has_failed();
+        p->link->on_time(now);
+        pump(*p, now);
+        if (!failed && p->link->has_failed()) sink_.unreachable(due_[i]);
+    }
 }
 
 // What the socket buffer holds is divided among the peers that were heard of lately.
@@ -283,6 +310,7 @@ nanoseconds net_transport::deadline() const { return next_deadline_; }
 
 void net_transport::peer_gone(int rank, bool cleanly)
 {
+    if (polling_) return gone_.emplace_back(rank, cleanly), void();
     auto known = peers_.find(rank);
     if (known == peers_.end()) return;
     peer dying = std::move(known->second);

@@ -20,6 +20,7 @@ class number_window {
     // Marks a number; moves the floor up when `slide` lets numbers be forgotten.
     void mark(std::uint64_t n)
     {
+        if (n - floor_ >= 2 * std::uint64_t(Bits) && n >= floor_) jump(n - Bits + 1);
         while (n >= floor_ + Bits) drop_lowest();
         if (n >= floor_) words_[n / 64 % words_.size()] |= std::uint64_t(1) << (n % 64);
     }
@@ -34,6 +35,12 @@ class number_window {
     std::array<std::uint64_t, Bits / 64> words_{};
 
     bool bit(std::uint64_t n) const { return words_[n / 64 % words_.size()] >> (n % 64) & 1; }
+    // Forgets all at once: a number from far away must not cost a walk to it.
+    void jump(std::uint64_t floor)
+    {
+        words_.fill(0);
+        floor_ = floor;
+    }
     void drop_lowest()
     {
         words_[floor_ / 64 % words_.size()] &= ~(std::uint64_t(1) << (floor_ % 64));

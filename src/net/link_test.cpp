@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two links over the simulated network. The traffic checks itself: every message carries its number and a pattern;
+// the receiver counts bytes and order, and answers some with a notice that must be known before the request settles.
+// ONESEA_SEEDS=N runs N random seeds instead of the default.
+#include "net/simnet.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace onesea;
+using namespace onesea::net;
+
+namespace {
+
+struct body {
+    std::uint64_t number, total;
+};
+
+std::uint8_t pattern(std::uint64_t number, std::uint64_t at) { return std::uint8_t(number * 31 + at * 7 + at / 251); }
+
+class party;
+
+struct request : delivery {
+    std::vector<std::uint8_t> data;
+    std::uint64_t number = 0;
+    bool ordered = false, wants_notice = false;
+    int settled_times = 0, status = 1;
+    party *owner = nullptr;
+};
+
+constexpr std::uint16_t kind_request = 1, kind_notice = 2;
+
+// One side: sends requests, executes those of the other.
+class party final : public sink {
+  public:
+    simnet *net = nullptr;
+    int side = 0;
+    party *other = nullptr;
+    std::deque<request> requests;
+    std::set<std::uint64_t> notices;
+    std::vector<std::size_t> executed; // bytes of each request of the other side
+    std::uint64_t whole_below = 0;     // all requests of the other side below this one were executed
+    std::uint64_t finished = 0;        // own requests that settled
+
+    void ask(std::size_t bytes, bool borrow, bool ordered, bool wants_notice)
+    {
+        request &r = requests.emplace_back();
+        r.number = requests.size() - 1;
+        r.ordered = ordered;
+        r.wants_notice = wants_notice;
+        r.owner = this;
+        r.settled = [](delivery *d, int status) {
+            static_cast<request *>(d)->owner->settle(*static_cast<request *>(d), status);
+        };
+        r.data.resize(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) r.data[i] = pattern(r.number, i);
+        other->executed.push_back(0);
+        outgoing m;
+        m.head.type = frame_type::am;
+        m.head.aux = kind_request;
+        m.head.id = r.number;
+        m.payload = r.data.data();
+        m.bytes = bytes;
+        m.borrow = borrow;
+        m.ordered = ordered;
+        m.done = &r;
+        net->send(side, m);
+    }
+
+    void settle(request &r, int status)
+    {
+        EXPECT_EQ(++r.settled_times, 1) << "request " << r.number;
+        r.status = status;
+        ++finished;
+        if (status != SEA_OK) return;
+        EXPECT_EQ(other->executed[r.number], r.data.size() + 1) << "settled before it was executed";
+        EXPECT_TRUE(!r.wants_notice || notices.contains(r.number)) << "settled before its notice came";
+    }
+
+    void receive(int source, const frame &head, std::span<const std::byte> payload) override
+    {
+        EXPECT_EQ(source, 1 - side);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(payload.data()) % 8, 0u);
+        EXPECT_EQ(head.flags & notice_flag, 0);
+        if (head.aux == kind_notice) {
+            EXPECT_TRUE(notices.insert(head.id).second) << "notice executed twice";
+            return;
+        }
+        const request &r = other->requests.at(head.id);
+        for (std::size_t i = 0; i < payload.size(); ++i)
+            if (std::uint8_t(payload[i]) != pattern(head.id, head.position + i)) {
+                ADD_FAILURE() << "wrong byte " << head.position + i << " of request " << head.id;
+                return;
+            }
+        std::size_t &bytes = executed[head.id];
+        bytes += payload.size();
+        if (r.ordered) expect_earlier_done(head.id);
+        if (bytes < r.data.size()) return;
+        EXPECT_EQ(bytes, r.data.size()) << "request " << head.id << " executed twice";
+        ++bytes; // whole
+        if (r.wants_notice) answer(head.id);
+    }
+
+    bool all_settled() const { return finished == requests.size(); }
+
+  private:
+    void expect_earlier_done(std::uint64_t number)
+    {
+        while (whole_below < number && executed[whole_below] == other->requests[whole_below].data.size() + 1)
+            ++whole_below;
+        EXPECT_GE(whole_below, number) << "ordered request " << number << " before request " << whole_below;
+    }
+    void answer(std::uint64_t number)
+    {
+        outgoing m;
+        m.head.type = frame_type::done;
+        m.head.aux = kind_notice;
+        m.head.id = number;
+        m.notice = true;
+        net->send(side, m);
+    }
+};
+
+struct world {
+    party a, b;
+    simnet net;
+    explicit world(std::uint64_t seed, const sim_rates &rates = {}, secure_mode mode = secure_mode::auth,
+                   std::size_t limit = 1472, nanoseconds give_up = default_give_up)
+        : net((crypto_ready(), seed), rates, a, b, mode, limit, give_up)
+    {
+        a.net = b.net = &net;
+        a.side = 0;
+        b.side = 1;
+        a.other = &b;
+        b.other = &a;
+    }
+    bool finish(nanoseconds limit = 600 * second)
+    {
+        net.flush(0);
+        net.flush(1);
+        return net.run([&] { return a.all_settled() && b.all_settled(); }, net.now() + limit);
+    }
+    void expect_all_good()
+    {
+        for (auto *p : {&a, &b})
+            for (auto &r : p->requests) {
+                EXPECT_EQ(r.settled_times, 1) << "request " << r.number;
+                EXPECT_EQ(r.status, SEA_OK) << "request " << r.number;
+            }
+    }
+};
+
+// A little of everything, in both directions.
+void mixed_traffic(world &w)
+{
+    w.a.ask(8, false, false, false);
+    w.a.ask(5000, true, false, true);
+    w.a.ask(0, false, true, false);
+    w.a.ask(100, false, true, true);
+    w.a.ask(2500, true, true, false);
+    w.b.ask(16, false, false, true);
+    w.b.ask(3000, true, false, false);
+    w.a.ask(24, false, false, false);
+    w.b.ask(8, false, true, false);
+}
+
+std::uint64_t seeds(std::uint64_t usual)
+{
+    const char *text = std::getenv("ONESEA_SEEDS");
+    return text ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+} // namespace
+
+TEST(link, delivers_every_kind_of_message_once_without_loss)
+{
+    for (auto mode : {secure_mode::off, secure_mode::auth, secure_mode::encrypt})
+        for (std::size_t limit : {1400, 1472, 8968, 61512}) {
+            world w(1, {}, mode, limit);
+            mixed_traffic(w);
+            w.a.ask(1 << 20, true, false, false);
+            ASSERT_TRUE(w.finish());
+            w.expect_all_good();
+            EXPECT_EQ(w.net.at(0).counts().packets_lost + w.net.at(1).counts().packets_lost, 0u);
+            EXPECT_EQ(w.net.at(0).counts().probes, 0u);
+        }
+}
+
+TEST(link, survives_the_loss_of_any_one_datagram)
+{
+    for (int side = 0; side < 2; ++side)
+        for (unsigned n = 0;; ++n) {
+            world w(1);
+            bool hit = false;
+            w.net.set_verdict([&](int from, unsigned nth) {
+                bool lose = from == side && nth == n;
+                hit |= lose;
+                return !lose;
+            });
+            mixed_traffic(w);
+            ASSERT_TRUE(w.finish()) << "side " << side << " datagram " << n;
+            w.expect_all_good();
+            if (!hit) break;
+        }
+}
+
+TEST(link, survives_every_pattern_of_loss_among_the_first_ten_datagrams)
+{
+    for (int side = 0; side < 2; ++side)
+        for (unsigned bits = 0; bits < 1024; ++bits) {
+            world w(bits);
+            w.net.set_verdict([&](int from, unsigned nth) { return from != side || nth >= 10 || !(bits >> nth & 1); });
+            mixed_traffic(w);
+            ASSERT_TRUE(w.finish()) << "side " << side << " bits " << bits;
+            w.expect_all_good();
+            if (HasFailure()) FAIL() << "side " << side << " bits " << bits;
+        }
+}
+
+static void random_run(std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    auto up_to = [&](std::uint64_t n) { return random() % (n + 1); };
+    sim_rates rates;
+    rates.loss = double(up_to(30)) / 100;
+    rates.dup = double(up_to(10)) / 100;
+    rates.corrupt = double(up_to(5)) / 100;
+    rates.delay = microsecond * (1 + up_to(500));
+    rates.jitter = microsecond * up_to(300);
+    rates.inbox_bytes = (64 + up_to(4000)) * 1024;
+    constexpr std::size_t limits[] = {1400, 1472, 8968, 61512};
+    world w(seed, rates, up_to(3) == 0 ? secure_mode::encrypt : secure_mode::auth, limits[up_to(3)]);
+    for (int i = 0; i < 40; ++i) {
+        party &p = up_to(1) ? w.a : w.b;
+        bool borrow = up_to(1);
+        std::size_t bytes = borrow && up_to(3) == 0 ? up_to(100'000) : up_to(1000);
+        p.ask(bytes, borrow, up_to(3) == 0, up_to(4) == 0);
+        if (up_to(9) == 0) w.net.partition(w.net.now() + millisecond * up_to(300));
+        if (up_to(9) == 0) w.net.stop(int(up_to(1)), w.net.now() + millisecond * up_to(3000));
+        if (up_to(2) == 0) w.net.run([] { return false; }, w.net.now() + microsecond * up_to(2000));
+    }
+    ASSERT_TRUE(w.finish()) << "seed " << seed << ": hangs";
+    w.expect_all_good();
+}
+
+TEST(link, executes_everything_exactly_once_through_random_damage)
+{
+    for (std::uint64_t seed = 1; seed <= seeds(1500); ++seed) {
+        random_run(seed);
+        if (HasFailure()) FAIL() << "seed " << seed;
+    }
+}
+
+TEST(link, repeats_a_run_from_its_seed)
+{
+    sim_rates rates{.loss = 0.1, .dup = 0.05, .corrupt = 0.02, .jitter = 50 * microsecond};
+    std::uint64_t first[2] = {};
+    for (auto &result : first) {
+        world w(99, rates);
+        mixed_traffic(w);
+        ASSERT_TRUE(w.finish());
+        result = w.net.now();
+    }
+    EXPECT_EQ(first[0], first[1]);
+}
+
+TEST(link, needs_two_packets_for_a_request_and_its_answer)
+{
+    ASSERT_TRUE(crypto_ready());
+    struct echo : sink {
+        simnet *net = nullptr;
+        int side = 0, got = 0;
+        void receive(int, const frame &head, std::span<const std::byte>) override
+        {
+            ++got;
+            if (side == 0) return;
+            outgoing m;
+            m.head = head;
+            net->send(1, m);
+        }
+    } e[2];
+    simnet net(1, {}, e[0], e[1]);
+    e[0].net = e[1].net = &net;
+    e[1].side = 1;
+    for (int i = 1; i <= 100; ++i) {
+        outgoing m;
+        net.send(0, m);
+        ASSERT_TRUE(net.run([&] { return e[0].got == i; }, net.now() + second));
+    }
+    EXPECT_EQ(net.at(0).counts().packets_out, 100u);
+    EXPECT_EQ(net.at(1).counts().packets_out, 100u);
+}
+
+TEST(link, acknowledges_a_lone_message_at_once)
+{
+    world w(1);
+    nanoseconds begin = w.net.now();
+    w.a.ask(8, false, false, false);
+    ASSERT_TRUE(w.net.run([&] { return w.a.all_settled(); }, w.net.now() + second));
+    EXPECT_EQ(w.net.now() - begin, 20 * microsecond) << "two times the delay of the wire";
+    EXPECT_EQ(w.net.at(1).counts().packets_out, 1u);
+}
+
+TEST(link, lets_small_messages_share_packets)
+{
+    world w(1);
+    for (int i = 0; i < 1000; ++i) w.a.ask(8, false, false, false);
+    ASSERT_TRUE(w.finish());
+    w.expect_all_good();
+    EXPECT_LE(w.net.at(0).counts().packets_out, 30u) << "1000 frames of 32 bytes fill 23 packets";
+}
+
+TEST(link, sends_probes_not_the_window_when_the_peer_is_silent)
+{
+    world w(1);
+    w.a.ask(8, false, false, false);
+    ASSERT_TRUE(w.finish());
+    w.net.stop(1, w.net.now() + 10 * second);
+    w.a.ask(200'000, true, false, false);
+    std::uint64_t window = w.net.at(0).counts().packets_out;
+    w.net.run([] { return false; }, w.net.now() + 9 * second);
+    std::uint64_t probes = w.net.at(0).counts().packets_out - window;
+    EXPECT_GE(probes, 4u);
+    EXPECT_LE(probes, 2u * 32) << "two per time-out, doubling up to half a second";
+    EXPECT_EQ(w.net.at(0).counts().packets_lost, 0u) << "silence is not loss";
+    ASSERT_TRUE(w.finish());
+    w.expect_all_good();
+}
+
+TEST(link, finds_a_lost_packet_by_those_behind_it_without_waiting_for_a_probe)
+{
+    world w(1);
+    w.net.set_verdict([](int from, unsigned nth) { return from != 0 || nth != 2; });
+    nanoseconds begin = w.net.now();
+    w.a.ask(20'000, true, false, false);
+    ASSERT_TRUE(w.finish());
+    w.expect_all_good();
+    EXPECT_EQ(w.net.at(0).counts().packets_lost, 1u);
+    EXPECT_EQ(w.net.at(0).counts().probes, 0u);
+    EXPECT_EQ(w.net.at(0).counts().spurious, 0u) << "a real loss is not taken for a late packet";
+    EXPECT_LT(w.net.now() - begin, millisecond);
+}
+
+TEST(link, never_has_more_in_flight_than_the_receiver_granted)
+{
+    sim_rates rates;
+    rates.inbox_bytes = first_grant;
+    world w(1, rates);
+    for (auto side : {0, 1}) w.net.at(side).set_grant(first_grant / 2);
+    w.a.ask(4 << 20, true, false, false);
+    w.net.stop(1, w.net.now() + 100 * millisecond);
+    ASSERT_TRUE(w.finish());
+    w.expect_all_good();
+    EXPECT_EQ(w.net.at(0).counts().packets_lost, 0u) << "the inbox never overflows";
+}
+
+TEST(link, gives_up_on_a_peer_that_stays_silent_and_says_so)
+{
+    world w(1, {}, secure_mode::auth, 1472, 2 * second);
+    w.net.partition(never);
+    w.a.ask(8, false, false, false);
+    w.a.ask(100'000, true, false, false);
+    w.a.ask(8, false, true, false);
+    ASSERT_TRUE(w.net.run([&] { return w.a.all_settled(); }, w.net.now() + 10 * second));
+    for (auto &r : w.a.requests) EXPECT_EQ(r.status, SEA_ERR_LINK);
+    w.a.ask(8, false, false, false);
+    EXPECT_EQ(w.a.requests.back().status, SEA_ERR_LINK) << "later messages fail too";
+    EXPECT_EQ(w.net.at(0).deadline(), never);
+}
+
+TEST(link, settles_everything_once_when_the_peer_has_gone)
+{
+    for (int status : {SEA_OK, SEA_ERR_DEAD}) {
+        world w(1);
+        w.net.partition(never);
+        w.a.ask(8, false, false, false);
+        w.a.ask(1 << 20, true, false, false);
+        w.b.executed.assign(2, 0);
+        w.b.executed[0] = 9, w.b.executed[1] = (1 << 20) + 1; // as if the peer had executed them and left
+        w.net.at(0).settle_all(status);
+        ASSERT_TRUE(w.a.all_settled());
+        for (auto &r : w.a.requests) EXPECT_EQ(r.status, status);
+        EXPECT_TRUE(w.net.at(0).idle());
+    }
+}
+
+TEST(link, queues_a_gigabyte_without_touching_it)
+{
+    world w(1);
+    w.net.partition(never);
+    outgoing m;
+    std::vector<std::byte> memory(first_grant);
+    m.payload = memory.data();
+    m.bytes = std::size_t(1) << 30;
+    m.borrow = true;
+    w.net.send(0, m);
+    EXPECT_LE(w.net.at(0).counts().packets_out, first_grant / 1000);
+    w.net.at(0).settle_all(SEA_OK);
+}
+
+TEST(link, stays_small_when_idle) { EXPECT_LE(sizeof(net::link), 2048u); }
+
+TEST(link, drops_packets_of_others_and_changed_ones)
+{
+    sim_rates rates;
+    rates.corrupt = 0.5;
+    world w(5, rates);
+    mixed_traffic(w);
+    ASSERT_TRUE(w.finish());
+    w.expect_all_good();
+    EXPECT_GT(w.net.refused(), 0u);
+}

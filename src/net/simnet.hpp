@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network for tests: two links, virtual time, damage by seed. The same seed gives the same run.
+//
+// Datagrams really are sealed, copied into an inbox that is as small as a socket buffer, checked and opened, as the UDP
+// driver does it. A side that is stopped takes nothing out of its inbox and runs no timers. `verdict` can decide about
+// each datagram before chance does.
+#pragma once
+
+#include "net/link.hpp"
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <queue>
+#include <random>
+
+namespace onesea::net {
+
+struct sim_rates {
+    double loss = 0, dup = 0, corrupt = 0;
+    nanoseconds delay = 10 * microsecond, jitter = 0; // jitter beyond the spacing of packets reorders them
+    std::size_t inbox_bytes = 4 << 20;                // as charged; more is dropped
+};
+
+class simnet {
+  public:
+    using decide = std::function<bool(int from, unsigned nth)>; // false: the nth datagram of that side is lost
+
+    simnet(std::uint64_t seed, const sim_rates &rates, sink &sink0, sink &sink1, secure_mode mode = secure_mode::auth,
+           std::size_t datagram_limit = 1472, nanoseconds give_up = default_give_up)
+        : rates_(rates), random_(seed), cipher_(mode)
+    {
+        job_key key{};
+        key[0] = 42;
+        sink *sinks[2] = {&sink0, &sink1};
+        for (unsigned i = 0; i < 2; ++i) {
+            link_config c;
+            c.own_rank = i;
+            c.peer_rank = 1 - i;
+            c.job_tag = 7;
+            c.out = derive_keys(key, i, 1 - i, 0);
+            c.in = derive_keys(key, 1 - i, i, 0);
+            c.max_datagram = datagram_limit;
+            c.give_up = give_up;
+            sides_[i].link = std::make_unique<link>(c, cipher_, *sinks[i]);
+        }
+    }
+
+    nanoseconds now() const { return now_; }
+    link &at(int side) { return *sides_[side].link; }
+    std::uint64_t sent(int side) const { return sides_[side].sent; }
+    std::uint64_t refused() const { return refused_; }
+    void set_verdict(decide d) { verdict_ = std::move(d); }
+    void stop(int side, nanoseconds until) { sides_[side].stopped_until = until; }
+    void partition(nanoseconds until) { partition_until_ = until; }
+    void set_rates(const sim_rates &rates) { rates_ = rates; }
+
+    void send(int side, const outgoing &message)
+    {
+        sides_[side].link->send(message);
+        if (!taking_) pump(side);
+    }
+    void flush(int side)
+    {
+        sides_[side].link->flush();
+        pump(side);
+    }
+
+    // Runs until `done`, or until nothing is left to happen, or until that time; true if `done`.
+    bool run(const std::function<bool()> &done, nanoseconds until)
+    {
+        for (unsigned idle_rounds = 0; !done();) {
+            nanoseconds next = next_event();
+            idle_rounds = next > now_ ? 0 : idle_rounds + 1;
+            if (idle_rounds > 1000) return false; // a timer that is due but does nothing: a busy loop
+            if (next > until) {
+                now_ = until == never ? now_ : until;
+                return false;
+            }
+            now_ = std::max(now_, next);
+            for (int side = 0; side < 2; ++side) poll(side);
+        }
+        return true;
+    }
+
+  private:
+    struct flying {
+        nanoseconds at;
+        std::uint64_t order;
+        int to;
+        std::vector<std::uint64_t> words;
+        std::size_t bytes;
+        bool operator<(const flying &o) const { return at != o.at ? at > o.at : order > o.order; }
+    };
+    struct end {
+        std::unique_ptr<net::link> link;
+        std::deque<flying> inbox;
+        std::size_t inbox_bytes = 0;
+        nanoseconds stopped_until = 0;
+        unsigned sent = 0;
+    };
+    sim_rates rates_;
+    std::mt19937_64 random_;
+    crypto cipher_;
+    end sides_[2];
+    std::priority_queue<flying> wire_;
+    decide verdict_;
+    nanoseconds now_ = 1 * second, partition_until_ = 0;
+    std::uint64_t order_ = 0, refused_ = 0;
+    bool taking_ = false;
+
+    bool chance(double rate) { return rate > 0 && std::uniform_real_distribution<>(0, 1)(random_) < rate; }
+
+    nanoseconds next_event() const
+    {
+        nanoseconds next = wire_.empty() ? never : wire_.top().at;
+        for (auto &s : sides_) {
+            nanoseconds wants = s.inbox.empty() ? s.link->deadline() : 0;
+            if (wants != never) next = std::min(next, std::max(wants, s.stopped_until));
+        }
+        return next;
+    }
+
+    void put_on_wire(int from, const datagram &d)
+    {
+        if (verdict_ && !verdict_(from, sides_[from].sent++)) return;
+        if (now_ < partition_until_ || chance(rates_.loss)) return;
+        for (int copies = chance(rates_.dup) ? 2 : 1; copies > 0; --copies) {
+            flying f{now_ + rates_.delay, order_++, 1 - from, std::vector<std::uint64_t>(d.bytes / 8 + 1), d.bytes};
+            if (rates_.jitter) f.at += random_() % rates_.jitter;
+            auto *to = reinterpret_cast<std::byte *>(f.words.data());
+            std::size_t at = 0;
+            for (unsigned i = 0; i < d.count; at += d.pieces[i++].size())
+                if (!d.pieces[i].empty()) std::memcpy(to + at, d.pieces[i].data(), d.pieces[i].size());
+            if (chance(rates_.corrupt)) to[random_() % d.bytes] ^= std::byte(1 << random_() % 8);
+            wire_.push(std::move(f));
+        }
+    }
+
+    void pump(int side)
+    {
+        static thread_local datagram d;
+        while (sides_[side].link->build(now_, &d)) put_on_wire(side, d);
+    }
+
+    void take(int to, flying &f)
+    {
+        std::span<std::byte> bytes(reinterpret_cast<std::byte *>(f.words.data()), f.bytes);
+        packet_header header;
+        packet_view view;
+        bool good = read_header(bytes, cipher_.tagged(), &header) && header.job_tag == 7 && int(header.target) == to &&
+                    int(header.source) == 1 - to && cipher_.open(sides_[to].link->keys_in(), header.number, bytes) &&
+                    read_packet(bytes, cipher_.tagged(), header, &view) == defect::none;
+        if (!good) {
+            ++refused_;
+            return;
+        }
+        sides_[to].link->receive(view, now_);
+    }
+
+    void poll(int i)
+    {
+        end &s = sides_[i];
+        while (!wire_.empty() && wire_.top().at <= now_) {
+            flying f = wire_.top();
+            wire_.pop();
+            end &to = sides_[f.to];
+            if (to.inbox_bytes + f.bytes + packet_overhead > rates_.inbox_bytes) continue; // as the kernel does
+            to.inbox_bytes += f.bytes + packet_overhead;
+            to.inbox.push_back(std::move(f));
+        }
+        if (now_ < s.stopped_until) return;
+        taking_ = true;
+        while (!s.inbox.empty()) {
+            flying f = std::move(s.inbox.front());
+            s.inbox.pop_front();
+            s.inbox_bytes -= f.bytes + packet_overhead;
+            take(i, f);
+        }
+        s.link->end_of_burst();
+        taking_ = false;
+        pump(i);
+        if (now_ >= s.link->deadline()) s.link->on_time(now_);
+        pump(i);
+    }
+};
+
+} // namespace onesea::net
