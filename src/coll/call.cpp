@@ -146,8 +146,10 @@ void call::let_transfers_end()
 {
     auto over = [](void *argument) {
         auto &self = *static_cast<call *>(argument);
-        auto lives = [](void *world, int rank) { return static_cast<courier *>(world)->alive(rank); };
-        return self.unfinished_sends() == 0 && !self.team_.mail.any_arriving(&self.box_, lives, &self.team_.world);
+        if (self.unfinished_sends() > 0) return false;
+        for (int rank : self.team_.mail.arriving_from(&self.box_))
+            if (self.team_.world.alive(rank)) return false;
+        return true;
     };
     team_.world.wait(over, this, deadline_);
 }

@@ -71,7 +71,8 @@ class CollectiveTest : public testing::TestWithParam<place> {
 
 TEST_P(CollectiveTest, moves_every_part_to_its_place)
 {
-    const auto [n, nodes, count] = GetParam();
+    const int n = GetParam().ranks;
+    const std::size_t count = GetParam().count;
     const std::size_t bytes = count * 4;
     run([&](team &t) {
         for (int round = 0; round < 3; ++round) {
@@ -114,7 +115,8 @@ TEST_P(CollectiveTest, exchanges_all_parts)
 
 TEST_P(CollectiveTest, reduces_and_barriers)
 {
-    const auto [n, nodes, count] = GetParam();
+    const int n = GetParam().ranks;
+    const std::size_t count = GetParam().count;
     const elements e{count, 4, combiner(SEA_UINT32, SEA_SUM)};
     std::atomic<int> entered{0};
     run([&](team &t) {

@@ -113,13 +113,13 @@ void mailbox::break_down(box *b, int status, std::string reason)
     set_broken(*b, status, std::move(reason));
 }
 
-bool mailbox::any_arriving(box *b, bool (*lives)(void *, int rank), void *context)
+std::vector<int> mailbox::arriving_from(box *b)
 {
+    std::vector<int> sources;
     std::lock_guard lock(mutex_);
     for (receive &r : b->receives)
-        if (r.state.load(std::memory_order_relaxed) == receive::phase::arriving && lives(context, r.source))
-            return true;
-    return false;
+        if (r.state.load(std::memory_order_relaxed) == receive::phase::arriving) sources.push_back(r.source);
+    return sources;
 }
 
 void mailbox::clear()
@@ -212,7 +212,7 @@ void mailbox::arrived(early_message *m)
     auto node = m->owner->early.extract(m->key);
     lock.unlock();
     copy(taker->to, node.mapped().data.get(), taker->bytes);
-    lock.lock(); // any_arriving() must not end, and with it the call, while this thread writes
+    lock.lock(); // arriving_from() must not end, and with it the call, while this thread writes
     set_here(*taker);
 }
 

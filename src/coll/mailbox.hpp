@@ -108,7 +108,7 @@ class mailbox {
     receive *post(box *b, int source, std::uint32_t step, void *to, std::size_t bytes);
     std::byte *scratch(box *b, std::size_t bytes); // lives as long as the call and its transfers; throws bad_alloc
     void break_down(box *b, int status, std::string reason); // the first reason stays
-    bool any_arriving(box *b, bool (*lives)(void *, int rank), void *context);
+    std::vector<int> arriving_from(box *b);                  // ranks
     void clear();
 
     // ---- by handlers ----
