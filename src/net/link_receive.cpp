@@ -126,6 +126,10 @@ void link::drop_acked()
     while (!sent_.empty() && sent_.front().state == sent_packet::lost &&
            sent_.front().number + replay_window < next_packet_)
         sent_.pop_front();
+    if (!bundles_.empty()) return;
+    sent_.clear(); // second copies of what has been executed: nobody will tell of them any more
+    in_flight_ = 0;
+    loss_check_at_ = never;
 }
 
 void link::packet_acked(sent_packet &p)

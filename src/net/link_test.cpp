@@ -247,7 +247,7 @@ static void random_run(std::uint64_t seed)
 
 TEST(link, executes_everything_exactly_once_through_random_damage)
 {
-    for (std::uint64_t seed = 1; seed <= seeds(1500); ++seed) {
+    for (std::uint64_t seed = 1; seed <= seeds(5000); ++seed) {
         random_run(seed);
         if (HasFailure()) FAIL() << "seed " << seed;
     }
