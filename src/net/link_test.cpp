@@ -269,7 +269,7 @@ TEST(link, repeats_a_run_from_its_seed)
 TEST(link, needs_two_packets_for_a_request_and_its_answer)
 {
     ASSERT_TRUE(crypto_ready());
-    struct echo : sink {
+    struct echo final : sink {
         simnet *net = nullptr;
         int side = 0, got = 0;
         void receive(int, const frame &head, std::span<const std::byte>) override
