@@ -228,6 +228,7 @@ int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remot
         return SEA_OK;
     }
     auto ready = [&] { return op->state == operation::phase::done || (!until_remote && op->local_done); };
+    if (ready() && op->state != operation::phase::done) activity(); // the rest of it goes on without this thread
     int status = ready() ? SEA_OK : wait(lock, ready, thread_deadline());
     if (status == SEA_OK && op->state == operation::phase::done) {
         status = op->status;
