@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoding and decoding of packets, the vectors of docs/protocol.md, and a second of random damage to every decoder.
+#include "net/packet.hpp"
+
+#include "base/clock.hpp"
+#include "net/crypto.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <vector>
+
+using namespace onesea;
+using namespace onesea::net;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+const std::filesystem::path here = std::filesystem::path(__FILE__).parent_path();
+
+std::string to_hex(std::span<const std::byte> data)
+{
+    std::string out;
+    for (std::byte b : data) out += "0123456789abcdef"[unsigned(b) >> 4], out += "0123456789abcdef"[unsigned(b) & 15];
+    return out;
+}
+
+template <std::size_t N>
+std::string to_hex(const std::uint8_t (&data)[N])
+{
+    return to_hex(std::as_bytes(std::span(data)));
+}
+
+// Lines "name = hex" of docs/protocol.md.
+std::map<std::string, std::string> vectors()
+{
+    std::ifstream in(here / "../../docs/protocol.md");
+    std::map<std::string, std::string> result;
+    for (std::string line; std::getline(in, line);)
+        if (auto at = line.find(" = "); at != std::string::npos && at > 0 && line[0] != '|')
+            result[line.substr(0, at)] = line.substr(at + 3);
+    return result;
+}
+
+job_key vector_key()
+{
+    job_key key;
+    for (std::size_t i = 0; i < key.size(); ++i) key[i] = std::uint8_t(i);
+    return key;
+}
+
+// Header, acknowledgement, one frame with `payload` bytes 0, 1, 2 ..; room for the tag.
+bytes sample(std::size_t payload, std::size_t tag)
+{
+    packet_header h;
+    h.flags = packet_flags::bundle | packet_flags::ask_ack;
+    h.ack_bytes = ack_fixed_bytes + 8;
+    h.job_tag = derive_job_tag(vector_key());
+    h.source = 1;
+    h.target = 2;
+    h.number = 5;
+    h.bundle = 3;
+    ack_block a;
+    a.largest = 9;
+    a.executed = 7;
+    a.delay_ns = 1000;
+    a.window = 65536;
+    a.notices = 0;
+    const std::uint64_t words[] = {0x1ff};
+    frame f{};
+    f.type = frame_type::put;
+    f.flags = frame_flags::last;
+    f.length = std::uint32_t(payload);
+    f.position = 4096;
+    f.id = 17;
+    bytes p(header_bytes + h.ack_bytes + frame_bytes + padded(payload) + tag);
+    write_header(p.data(), h);
+    write_ack(p.data() + header_bytes, a, words);
+    std::memcpy(p.data() + header_bytes + h.ack_bytes, &f, sizeof f);
+    for (std::size_t i = 0; i < payload; ++i) p[header_bytes + h.ack_bytes + frame_bytes + i] = std::byte(i);
+    return p;
+}
+
+} // namespace
+
+TEST(packet, is_read_as_it_was_written)
+{
+    bytes p = sample(13, tag_bytes);
+    packet_header h;
+    packet_view v;
+    ASSERT_TRUE(read_header(p, true, &h));
+    ASSERT_EQ(read_packet(p, true, h, &v), defect::none);
+    EXPECT_EQ(v.header.number, 5u);
+    EXPECT_EQ(v.header.bundle, 3u);
+    EXPECT_EQ(v.ack.fixed.executed, 7u);
+    EXPECT_TRUE(v.ack.has(9));
+    EXPECT_TRUE(v.ack.has(0));
+    EXPECT_EQ(v.ack.lowest(), 0u);
+    std::span<const std::byte> payload;
+    frame f = next_frame(&v.content, &payload);
+    EXPECT_EQ(f.position, 4096u);
+    EXPECT_EQ(payload.size(), 13u);
+    EXPECT_EQ(payload[12], std::byte(12));
+    EXPECT_TRUE(v.content.empty());
+}
+
+TEST(packet, is_refused_at_every_other_length)
+{
+    bytes p = sample(16, tag_bytes);
+    packet_header h;
+    packet_view v;
+    for (std::size_t n = 0; n < p.size(); ++n) {
+        std::span cut(p.data(), n);
+        EXPECT_FALSE(read_header(cut, true, &h) && read_packet(cut, true, h, &v) == defect::none) << n;
+    }
+}
+
+TEST(packet, is_refused_for_each_wrong_field)
+{
+    const bytes good = sample(16, 0);
+    struct change {
+        std::size_t at;
+        std::uint8_t value;
+    };
+    const change changes[] = {{0, 2} /* version */,
+                              {1, 0x80} /* unknown flag */,
+                              {1, 0} /* frames without bundle */,
+                              {2, 8} /* ack too short */,
+                              {3, 0xff} /* ack too long */,
+                              {11, 1} /* rank */,
+                              {23, 1} /* number */,
+                              {header_bytes + 28, 1} /* reserved */,
+                              {header_bytes + 40 + 4, 0xff} /* frame too long */,
+                              {header_bytes + 40 + 7, 0xff} /* length that overflows */};
+    for (auto c : changes) {
+        bytes p = good;
+        p[c.at] = std::byte(c.value);
+        packet_header h;
+        packet_view v;
+        EXPECT_FALSE(read_header(p, false, &h) && read_packet(p, false, h, &v) == defect::none) << c.at;
+    }
+}
+
+TEST(crypto, matches_the_vectors_of_the_protocol)
+{
+    ASSERT_TRUE(crypto_ready());
+    auto v = vectors();
+    std::uint32_t tag = derive_job_tag(vector_key());
+    EXPECT_EQ(to_hex(std::as_bytes(std::span(&tag, 1))), v["job tag"]);
+    direction_keys k = derive_keys(vector_key(), 1, 2, 0);
+    EXPECT_EQ(to_hex(k.sip), v["sip key"]);
+    EXPECT_EQ(to_hex(k.gcm), v["gcm key"]);
+    EXPECT_EQ(to_hex(k.salt), v["salt"]);
+    crypto auth(secure_mode::auth), hide(secure_mode::encrypt);
+    bytes p = sample(8, tag_bytes);
+    auth.seal(k, 5, p);
+    EXPECT_EQ(to_hex(p), v["auth, short packet"]);
+    p = sample(8, tag_bytes);
+    hide.seal(k, 5, p);
+    EXPECT_EQ(to_hex(p), v["encrypt, packet"]);
+    p = sample(1024, tag_bytes);
+    auth.seal(k, 5, p);
+    EXPECT_EQ(to_hex(std::span(p).last(tag_bytes)), v["auth, tag of the long packet"]);
+}
+
+TEST(crypto, makes_the_same_tag_from_pieces_as_from_one)
+{
+    ASSERT_TRUE(crypto_ready());
+    crypto c(secure_mode::auth);
+    direction_keys k = derive_keys(vector_key(), 3, 4, 0);
+    bytes p = sample(5000, tag_bytes);
+    c.seal(k, 77, p);
+    std::span<const std::byte> all(p.data(), p.size() - tag_bytes);
+    for (std::size_t cut : {std::size_t(1), std::size_t(56), std::size_t(96), all.size() - 1}) {
+        std::array<std::span<const std::byte>, 2> pieces{all.first(cut), all.subspan(cut)};
+        std::byte tag[tag_bytes];
+        c.seal_pieces(k, 77, pieces, tag);
+        EXPECT_EQ(std::memcmp(tag, p.data() + all.size(), tag_bytes), 0) << cut;
+    }
+}
+
+TEST(crypto, opens_what_was_sealed_and_nothing_that_was_changed)
+{
+    ASSERT_TRUE(crypto_ready());
+    for (auto mode : {secure_mode::auth, secure_mode::encrypt})
+        for (std::size_t payload :
+             {std::size_t(0), std::size_t(8), std::size_t(392), std::size_t(400), std::size_t(3000)}) {
+            crypto c(mode);
+            direction_keys k = derive_keys(vector_key(), 1, 2, 0), back = derive_keys(vector_key(), 2, 1, 0);
+            bytes sealed = sample(payload, tag_bytes), plain = sealed;
+            c.seal(k, 5, sealed);
+            bytes p = sealed;
+            ASSERT_TRUE(c.open(k, 5, p));
+            EXPECT_EQ(std::memcmp(p.data(), plain.data(), p.size() - tag_bytes), 0);
+            for (std::size_t at = 0; at < sealed.size(); at += 7) {
+                p = sealed;
+                p[at] ^= std::byte(4);
+                EXPECT_FALSE(c.open(k, 5, p)) << at;
+            }
+            p = sealed;
+            EXPECT_FALSE(c.open(back, 5, p)) << "the other direction has another key";
+        }
+}
+
+TEST(crypto, hides_the_data_in_mode_encrypt)
+{
+    ASSERT_TRUE(crypto_ready());
+    crypto c(secure_mode::encrypt);
+    bytes plain = sample(64, tag_bytes), sealed = plain;
+    c.seal(derive_keys(vector_key(), 1, 2, 0), 5, sealed);
+    EXPECT_EQ(std::memcmp(sealed.data(), plain.data(), header_bytes), 0);
+    EXPECT_NE(std::memcmp(sealed.data() + header_bytes + 40, plain.data() + header_bytes + 40, 64), 0);
+}
+
+// The decoder must survive anything; sanitizers watch. Starts from the corpus of tests/fuzz and valid packets.
+TEST(packet, decoding_survives_a_second_of_random_damage)
+{
+    std::vector<bytes> start{sample(0, 0), sample(100, 0), sample(100, tag_bytes), {}};
+    std::size_t files = 0;
+    for (auto &entry : std::filesystem::directory_iterator(here / "../../tests/fuzz/corpus/packet")) {
+        std::ifstream in(entry.path(), std::ios::binary);
+        std::string text((std::istreambuf_iterator<char>(in)), {});
+        auto data = std::as_bytes(std::span(text));
+        start.emplace_back(data.begin(), data.end());
+        ++files;
+    }
+    EXPECT_GE(files, 5u) << "the corpus is gone";
+    std::mt19937_64 random(1);
+    std::uint64_t accepted = 0, runs = 0;
+    for (auto until = now_ns() + second; now_ns() < until; ++runs) {
+        bytes p = start[random() % start.size()];
+        for (auto n = random() % 4; n > 0 && !p.empty(); --n) p[random() % p.size()] = std::byte(random());
+        if (random() % 4 == 0) p.resize(random() % (p.size() + 64));
+        bool tagged = random() % 2;
+        packet_header h;
+        packet_view v;
+        if (!read_header(p, tagged, &h) || read_packet(p, tagged, h, &v) != defect::none) continue;
+        ++accepted;
+        while (!v.content.empty()) {
+            std::span<const std::byte> payload;
+            next_frame(&v.content, &payload);
+            ASSERT_GE(payload.data(), p.data());
+            ASSERT_LE(payload.data() + payload.size(), p.data() + p.size());
+        }
+    }
+    EXPECT_GT(accepted, 0u);
+    EXPECT_GT(runs, accepted);
+}
