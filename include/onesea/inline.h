@@ -22,7 +22,8 @@ struct sea_window_ {
     char *memory;              /* where the window's first byte is mapped */
     const unsigned char *live; /* one byte per granule: 0 if free */
     uint64_t puts, gets;       /* how often the inlined path was taken */
-    uint64_t reserved[2];
+    uint64_t atomics;          /* how often the library took the short way of an atomic */
+    const void *asleep;        /* the library's own */
 };
 
 struct sea_fast_ {

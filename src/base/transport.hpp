@@ -85,7 +85,8 @@ class transport {
 
     // [lock] Announces that nobody will poll until wake_fd() is readable or deadline() has come. False if there is work
     // already.
-    virtual bool arm() = 0;
+    // for_memory: somebody waits for memory to change, so that native accesses of others must wake this process, too.
+    virtual bool arm(bool for_memory) = 0;
     // [lock] The process polls again.
     virtual void disarm() = 0;
     // [lock] When poll() must be called though nothing arrives; `never` if that is so.

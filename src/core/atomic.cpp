@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/transfer.hpp"
+#include "core/windows.hpp"
 #include "shm/native.hpp"
 
 #include <cstring>
@@ -14,11 +15,12 @@ struct update {
     std::uint64_t operand, compare;
 };
 
+bool known(sea_atomic_kind kind) { return kind >= SEA_ATOMIC_SWAP && kind <= SEA_ATOMIC_XOR; }
+
 int check(const update &u, const sea_opts *opts)
 {
     if (int s = check_started("sea_atomic")) return s;
-    if (u.kind < SEA_ATOMIC_SWAP || u.kind > SEA_ATOMIC_XOR)
-        return fail(SEA_ERR_INVALID, "sea_atomic: there is no kind {}", int(u.kind));
+    if (!known(u.kind)) return fail(SEA_ERR_INVALID, "sea_atomic: there is no kind {}", int(u.kind));
     if (u.width != 4 && u.width != 8) return fail(SEA_ERR_INVALID, "sea_atomic: width {} is neither 4 nor 8", u.width);
     if (int s = check_opts(opts, rank_of(u.target))) return s;
     if (u.target % std::uint64_t(u.width))
@@ -92,6 +94,12 @@ int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operan
                const sea_opts *opts)
 {
     update u{kind, target, width, operand, compare};
+    std::uint64_t before = 0;
+    if (!opts && known(kind) && (width == 4 || width == 8) &&
+        window_atomic(target, kind, width, operand, compare, &before)) {
+        store(old, width, before);
+        return SEA_OK;
+    }
     if (int s = check(u, opts)) return s;
     int rank = rank_of(target);
     if (!opts) {

@@ -94,7 +94,7 @@ void block(locked &lock, nanoseconds until)
     s.blocked_by_dispatcher = is_dispatcher;
     bool quiet = true;
     e.for_each_transport([&](transport &t) {
-        quiet &= t.arm();
+        quiet &= t.arm(s.waiters.load() > 0);
         until = std::min(until, t.deadline());
     });
     if (quiet) {

@@ -2,6 +2,7 @@
 #include "core/windows.hpp"
 
 #include "core/engine.hpp"
+#include "shm/native.hpp"
 
 #include <bit>
 #include <vector>
@@ -12,7 +13,7 @@ namespace {
 constexpr std::uint64_t nowhere = ~std::uint64_t(0);
 
 // Before sea_init() and after the end: one window that contains no address.
-sea_window_ closed{nowhere, 0, nullptr, nullptr, 0, 0, {0, 0}};
+sea_window_ closed{nowhere, 0, nullptr, nullptr, 0, 0, 0, nullptr};
 
 std::vector<sea_window_> table;
 
@@ -35,7 +36,8 @@ void open_windows()
                           heap->live(),
                           0,
                           0,
-                          {0, 0}};
+                          0,
+                          &e.arena.slot_at(s).sleeping};
     }
     sea_fast_.mask = 0; // never an index out of the table while the two change
     sea_fast_.windows = table.data();
@@ -55,6 +57,23 @@ void close_windows()
     sea_fast_.windows = &closed;
 }
 
+bool window_atomic(sea_addr address, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,
+                   std::uint64_t *old)
+{
+    sea_window_ &w = sea_fast_.windows[(address >> SEA_OFFSET_BITS) & sea_fast_.mask];
+    std::uint64_t offset = address - w.start;
+    if (address % std::uint64_t(width) || offset > w.last || w.live[offset >> SEA_GRANULE_SHIFT_] == 0) return false;
+    *old = shm::cpu_atomic(w.memory + offset, kind, width, operand, compare);
+    __atomic_store_n(&w.atomics, __atomic_load_n(&w.atomics, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    auto *asleep = static_cast<const std::atomic<std::uint32_t> *>(w.asleep);
+    int rank = sea_addr_rank(address);
+    if (rank == engine().rank)
+        nudge();
+    else if (asleep->load(std::memory_order_seq_cst) == shm::asleep_for_memory)
+        engine().shm->wake(rank);
+    return true;
+}
+
 void count_inlined(int rank, sea_pair_stats *stats)
 {
     if (table.empty()) return;
@@ -63,6 +82,7 @@ void count_inlined(int rank, sea_pair_stats *stats)
     std::uint64_t puts = __atomic_load_n(&w.puts, __ATOMIC_RELAXED), gets = __atomic_load_n(&w.gets, __ATOMIC_RELAXED);
     stats->puts += puts;
     stats->gets += gets;
+    stats->atomics += __atomic_load_n(&w.atomics, __ATOMIC_RELAXED);
     stats->bytes_out += puts * 8;
     stats->bytes_in += gets * 8;
 }

@@ -51,7 +51,7 @@ class net_transport final : public transport {
     void flush() override;
     bool poll(nanoseconds now) override;
     int wake_fd() const override { return config_.udp_fd; }
-    bool arm() override;
+    bool arm(bool for_memory) override;
     void disarm() override {}
     nanoseconds deadline() const override;
     void peer_gone(int rank, bool cleanly) override;
@@ -298,7 +298,7 @@ void net_transport::share_budget(nanoseconds now)
     next_share_ = now + share_period;
 }
 
-bool net_transport::arm()
+bool net_transport::arm(bool)
 {
     next_deadline_ = never;
     for (auto &[rank, p] : peers_) next_deadline_ = std::min(next_deadline_, p.link->deadline());

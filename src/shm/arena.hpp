@@ -72,9 +72,12 @@ struct alignas(64) slot {
     std::int32_t doorbell;                           // number of its eventfd, the same in every process of the node
     std::atomic<std::int32_t> pid;                   // set by the rank in sea_init
     std::atomic<std::uint32_t> initialized;          // 1 after sea_init, 2 after sea_finalize
-    alignas(64) std::atomic<std::uint32_t> sleeping; // 1: ring the doorbell after giving it work
+    alignas(64) std::atomic<std::uint32_t> sleeping; // 0, or what its doorbell is to be rung after, as below
     alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64]; // bit s: slot s put something in its ring to here
 };
+
+inline constexpr std::uint32_t asleep_for_messages = 1; // something was put in a ring to it, or taken from one of its
+inline constexpr std::uint32_t asleep_for_memory = 2;   // that, and atomics and signals on its memory
 
 // Control words of the ring from one slot to another; the data follows.
 struct alignas(64) ring_control {

@@ -99,13 +99,14 @@ void shm_transport::mark_pending(unsigned to)
     auto &word = arena_.slot_at(to).pending[own_ / 64];
     std::uint64_t bit = std::uint64_t(1) << (own_ % 64);
     if (!(word.load(std::memory_order_seq_cst) & bit)) word.fetch_or(bit, std::memory_order_seq_cst);
-    ring_if_asleep(to);
+    ring_if_asleep(to, asleep_for_messages);
 }
 
-void shm_transport::ring_if_asleep(unsigned s)
+// Wakes the rank of a slot if it sleeps as deeply as that; see slot::sleeping.
+void shm_transport::ring_if_asleep(unsigned s, std::uint32_t needs)
 {
     slot &there = arena_.slot_at(s);
-    if (there.sleeping.load(std::memory_order_seq_cst) == 0) return;
+    if (there.sleeping.load(std::memory_order_seq_cst) < needs) return;
     if (there.sleeping.exchange(0) == 0) return;
     std::uint64_t one = 1;
     [[maybe_unused]] auto n = ::write(there.doorbell, &one, sizeof one);
@@ -114,7 +115,7 @@ void shm_transport::ring_if_asleep(unsigned s)
 void shm_transport::wake(int rank)
 {
     const unsigned *s = slot_of(rank);
-    if (s && *s != own_) ring_if_asleep(*s);
+    if (s && *s != own_) ring_if_asleep(*s, asleep_for_memory);
 }
 
 void shm_transport::send(int rank, const outgoing &message)
@@ -190,7 +191,7 @@ bool shm_transport::consume_from(unsigned from, int limit)
     peer &p = peer_at(from);
     auto use = [&](const frame &f, std::span<const std::byte> payload) { sink_.receive(p.rank, f, payload); };
     bool any = p.from.consume(limit, use) > 0;
-    if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(from);
+    if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(from, asleep_for_messages);
     return any;
 }
 
@@ -206,7 +207,7 @@ bool shm_transport::progress_sending()
         }
         if (!p.queued.empty() && push_queued(p)) {
             any = true;
-            if (p.from.publish_executed()) ring_if_asleep(p.slot);
+            if (p.from.publish_executed()) ring_if_asleep(p.slot, asleep_for_messages);
         }
         if (p.queued.empty() && p.in_ring.empty()) {
             p.listed = false;
@@ -240,10 +241,10 @@ bool shm_transport::poll(nanoseconds)
 
 int shm_transport::wake_fd() const { return arena_.slot_at(own_).doorbell; }
 
-bool shm_transport::arm()
+bool shm_transport::arm(bool for_memory)
 {
     slot &mine = arena_.slot_at(own_);
-    mine.sleeping.store(1, std::memory_order_seq_cst);
+    mine.sleeping.store(for_memory ? asleep_for_memory : asleep_for_messages, std::memory_order_seq_cst);
     for (unsigned w = 0; w < (arena_.header().slots + 63) / 64; ++w)
         if (mine.pending[w].load(std::memory_order_seq_cst)) return false;
     for (unsigned s : sending_) {
@@ -257,8 +258,8 @@ bool shm_transport::arm()
 void shm_transport::disarm()
 {
     slot &mine = arena_.slot_at(own_);
-    if (mine.sleeping.exchange(0) == 1) return;
-    std::uint64_t count;
+    mine.sleeping.exchange(0);
+    std::uint64_t count; // the agent rings without looking at the flag, so the bell is always quieted
     [[maybe_unused]] auto n = ::read(mine.doorbell, &count, sizeof count);
 }
 
@@ -344,7 +345,7 @@ int shm_transport::atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, 
     if (offset >= segments_from) return not_native;
     if (!heaps_[s]->contains(offset, std::size_t(width))) return SEA_ERR_ADDRESS;
     *old = cpu_atomic(arena_.heap_data(s) + offset, kind, width, operand, compare);
-    if (s != own_) ring_if_asleep(s);
+    if (s != own_) ring_if_asleep(s, asleep_for_memory);
     return SEA_OK;
 }
 

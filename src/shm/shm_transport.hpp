@@ -31,7 +31,7 @@ class shm_transport final : public transport {
     void flush() override {}
     bool poll(nanoseconds now) override;
     int wake_fd() const override;
-    bool arm() override;
+    bool arm(bool for_memory) override;
     void disarm() override;
     nanoseconds deadline() const override { return never; }
     void peer_gone(int rank, bool cleanly) override;
@@ -77,7 +77,7 @@ class shm_transport final : public transport {
     bool settle(peer &p, std::uint64_t executed);
     bool progress_sending();
     bool consume_from(unsigned from, int limit);
-    void ring_if_asleep(unsigned slot);
+    void ring_if_asleep(unsigned slot, std::uint32_t needs);
     void mark_pending(unsigned to);
     int copy_registered(unsigned slot, int rank, std::uint64_t offset, void *local, std::size_t bytes, bool write);
 };

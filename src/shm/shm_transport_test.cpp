@@ -153,13 +153,36 @@ TEST_F(ShmTransportTest, rings_the_doorbell_of_who_sleeps_and_of_nobody_else)
     std::uint64_t count = 0;
     a_->send(1, message("x", 1, nullptr));
     EXPECT_LT(::read(arena_.slot_at(1).doorbell, &count, 8), 0);
-    EXPECT_FALSE(b_->arm()); // there is work
+    EXPECT_FALSE(b_->arm(true)); // there is work
     b_->disarm();
     run();
-    EXPECT_TRUE(b_->arm());
+    EXPECT_TRUE(b_->arm(true));
     a_->send(1, message("y", 1, nullptr));
     EXPECT_EQ(::read(arena_.slot_at(1).doorbell, &count, 8), 8);
     b_->disarm();
+}
+
+TEST_F(ShmTransportTest, an_atomic_wakes_only_who_waits_for_memory)
+{
+    auto offset = b_->heap_of(1)->allocate(8);
+    std::uint64_t count = 0, old = 0;
+    ASSERT_TRUE(b_->arm(false));
+    a_->atomic(1, offset, SEA_ATOMIC_ADD, 8, 1, 0, &old);
+    EXPECT_LT(::read(arena_.slot_at(1).doorbell, &count, 8), 0);
+    b_->disarm();
+    ASSERT_TRUE(b_->arm(true));
+    a_->atomic(1, offset, SEA_ATOMIC_ADD, 8, 1, 0, &old);
+    EXPECT_EQ(::read(arena_.slot_at(1).doorbell, &count, 8), 8);
+    b_->disarm();
+}
+
+TEST_F(ShmTransportTest, a_bell_that_the_agent_rang_is_quiet_afterwards)
+{
+    std::uint64_t one = 1;
+    ASSERT_TRUE(b_->arm(true));
+    ASSERT_EQ(::write(arena_.slot_at(1).doorbell, &one, 8), 8);
+    b_->disarm();
+    EXPECT_LT(::read(arena_.slot_at(1).doorbell, &one, 8), 0);
 }
 
 TEST_F(ShmTransportTest, settles_with_dead_what_a_dead_rank_did_not_execute)
