@@ -39,6 +39,11 @@ if(ONESEA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${ONESEA_CCACHE})
 endif()
 
+# With a sanitizer's instructions in between gcc takes initialised members of the standard library for uninitialised.
+if(ONESEA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized)
+endif()
+
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
