@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""second_compiler.py TREE: does clang take, without a warning, everything that gcc has compiled in a build tree?
+
+Reads the tree's compile_commands.json and checks each file with the same options but without making code, which is
+much faster than a second build. Exit status 1: some file does not pass; its first lines are printed."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+CLANG = os.environ.get("ONESEA_CLANG", "clang-14")
+CLANGXX = os.environ.get("ONESEA_CLANGXX", "clang++-14")
+
+
+def command_of(entry):
+    words = shlex.split(entry["command"])
+    source = entry["file"]
+    kept, skip = [], False
+    for word in words[1:]:
+        if skip or word == "-o":
+            skip = word == "-o" and not skip
+        elif word not in ("-c", source):
+            kept.append(word)
+    return [CLANG if source.endswith(".c") else CLANGXX, *kept, "-fsyntax-only", source]
+
+
+def check(entry):
+    result = subprocess.run(command_of(entry), cwd=entry["directory"], capture_output=True, text=True)
+    return entry["file"], result.returncode, result.stderr
+
+
+def main(tree):
+    entries = json.loads((Path(tree) / "compile_commands.json").read_text())
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        bad = [(file, text) for file, status, text in pool.map(check, entries) if status != 0]
+    for file, text in bad:
+        print(f"{file} does not pass clang:", *text.splitlines()[:20], sep="\n")
+    print(f"clang: {len(entries)} files, {len(bad)} do not pass")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else __doc__)
