@@ -21,8 +21,8 @@ namespace onesea::net {
 namespace {
 
 constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472 bytes fill the largest one
-constexpr std::size_t bytes_per_poll = 1 << 20;
-constexpr std::size_t worth_another = 4096; // bytes: behind a batch of that size there is often another
+constexpr std::size_t bytes_per_poll = 256 * 1024; // a third of the largest grant: the sender never waits for an answer
+constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
 
 class net_transport final : public transport {
