@@ -65,8 +65,6 @@ class link {
     bool build(std::uint64_t now, datagram *result);
     // The kernel did not take it: it counts as never sent.
     void unbuild(const datagram &d);
-    // The path takes less than was thought.
-    void shrink(std::size_t max_datagram);
 
     // A packet whose tag was good and whose structure was checked.
     void receive(const packet_view &packet, std::uint64_t now);

@@ -216,6 +216,8 @@ bool link::waits_only_for_company() const
 std::uint64_t link::deadline() const
 {
     if (failed_) return never;
+    // The kernel refused the last one: no acknowledgement and no probe will bring this link back.
+    if (in_flight_ == 0 && !(queue_.empty() && again_.empty())) return 0;
     std::uint64_t ack = ack_now_ ? 0 : ack_at_; // nothing can be told while all that came is held back
     std::uint64_t at = std::min(any_in_ ? ack : never, loss_check_at_);
     if (wants_probe()) at = std::min(at, probe_from_ + rtt_.probe_after(unanswered_probes_));

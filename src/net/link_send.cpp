@@ -27,11 +27,6 @@ link::link(const link_config &config, crypto &cipher, sink &to)
 
 link::~link() = default;
 
-void link::shrink(std::size_t max_datagram)
-{
-    max_datagram_ = std::min(max_datagram_, std::max(max_datagram, least_datagram) & ~std::size_t(7));
-}
-
 void link::send(const outgoing &m)
 {
     if (failed_) {

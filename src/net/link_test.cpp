@@ -400,6 +400,34 @@ TEST(link, queues_a_gigabyte_without_touching_it)
     w.net.at(0).settle_all(SEA_OK);
 }
 
+// The kernel may refuse the only packet there is. No acknowledgement will come for it and no probe is due: the link
+// itself must ask to be called again, or the message never goes.
+TEST(link, asks_to_be_called_again_when_the_only_packet_was_refused)
+{
+    world w(1);
+    net::link &l = w.net.at(0);
+    outgoing m;
+    m.bytes = 0;
+    l.send(m);
+    datagram d;
+    ASSERT_TRUE(l.build(w.net.now(), &d));
+    l.unbuild(d);
+    EXPECT_LE(l.deadline(), w.net.now());
+    ASSERT_TRUE(l.build(w.net.now(), &d));
+    EXPECT_GT(l.deadline(), w.net.now()) << "now it is in flight";
+    l.settle_all(SEA_OK);
+}
+
+TEST(link, asks_to_be_called_again_for_a_message_nobody_could_build)
+{
+    world w(1);
+    net::link &l = w.net.at(0);
+    EXPECT_EQ(l.deadline(), never);
+    l.send(outgoing{});
+    EXPECT_LE(l.deadline(), w.net.now());
+    l.settle_all(SEA_OK);
+}
+
 TEST(link, stays_small_when_idle) { EXPECT_LE(sizeof(net::link), 2048u); }
 
 TEST(link, drops_packets_of_others_and_changed_ones)

@@ -5,6 +5,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "net/constants.hpp"
+#include "net/crypto.hpp"
+#include "net/link.hpp"
 #include "net/udp_socket.hpp"
 
 #include <arpa/inet.h>
@@ -201,6 +203,110 @@ TEST(net_transport, survives_garbage_in_its_socket)
     ::close(fd);
     expect_long_put(p, 100'000);
     EXPECT_EQ(p.sinks[1].bytes, 100'000u);
+}
+
+namespace {
+
+// Speaks for rank 0 through its socket, so that a test decides what goes on the wire, how often and how damaged.
+class impostor {
+  public:
+    explicit impostor(pair &p, std::uint32_t source = 0, std::uint32_t target = 1, std::uint8_t key_byte = 1)
+        : pair_(p), cipher_(secure_mode::auth), link_(config(source, target, key_byte), cipher_, nobody_)
+    {
+    }
+    ~impostor() { link_.settle_all(SEA_OK); }
+
+    std::vector<std::byte> put_packet(std::uint64_t position, const std::vector<std::byte> &data)
+    {
+        outgoing m = put(position, data, nullptr);
+        link_.send(m);
+        link_.flush();
+        datagram d;
+        EXPECT_TRUE(link_.build(now_ns(), &d));
+        std::vector<std::byte> all;
+        for (unsigned i = 0; i < d.count; ++i) all.insert(all.end(), d.pieces[i].begin(), d.pieces[i].end());
+        return all;
+    }
+    // From the socket of one rank to that of the other, which then polls.
+    void deliver(int from, const std::vector<std::byte> &packet)
+    {
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_port = htons(pair_.sockets[1 - from].port);
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(sendto(pair_.sockets[from].fd, packet.data(), packet.size(), 0, reinterpret_cast<sockaddr *>(&to),
+                         sizeof to),
+                  ssize_t(packet.size()));
+        for (int i = 0; i < 3; ++i) pair_.ends[1 - from]->poll(now_ns());
+    }
+
+  private:
+    pair &pair_;
+    memory_sink nobody_;
+    crypto cipher_;
+    net::link link_;
+
+    static link_config config(std::uint32_t source, std::uint32_t target, std::uint8_t key_byte)
+    {
+        job_key key{};
+        key[31] = key_byte;
+        link_config c;
+        c.own_rank = source;
+        c.peer_rank = target;
+        c.job_tag = derive_job_tag(key);
+        c.out = derive_keys(key, source, target, 0);
+        c.in = derive_keys(key, target, source, 0);
+        return c;
+    }
+};
+
+} // namespace
+
+TEST(net_transport, executes_a_replayed_datagram_once)
+{
+    pair p("127.0.0.1", secure_mode::auth, 1500);
+    impostor i(p);
+    auto packet = i.put_packet(0, noise(64));
+    for (int n = 0; n < 5; ++n) i.deliver(0, packet);
+    EXPECT_EQ(p.sinks[1].frames, 1u);
+}
+
+TEST(net_transport, drops_a_datagram_cut_at_any_length_or_with_any_byte_changed)
+{
+    pair p("127.0.0.1", secure_mode::auth, 1500);
+    impostor i(p);
+    auto packet = i.put_packet(0, noise(64));
+    for (std::size_t n = 0; n < packet.size(); ++n) {
+        i.deliver(0, {packet.begin(), packet.begin() + std::ptrdiff_t(n)});
+        auto changed = packet;
+        changed[n] ^= std::byte(1);
+        i.deliver(0, changed);
+    }
+    sea_pair_stats stats{};
+    p.ends[1]->stats(0, &stats);
+    EXPECT_EQ(p.sinks[1].frames, 0u);
+    EXPECT_EQ(stats.packets_in + stats.packets_out, 0u) << "they made a link";
+    i.deliver(0, packet);
+    EXPECT_EQ(p.sinks[1].frames, 1u) << "what was dropped must not have used up the packet's number";
+}
+
+TEST(net_transport, drops_reflected_datagrams_and_those_of_other_ranks_and_jobs)
+{
+    pair p("127.0.0.1", secure_mode::auth, 1500);
+    impostor good(p), other_target(p, 0, 7), other_source(p, 7, 1), self(p, 1, 1), other_job(p, 0, 1, 2);
+    good.deliver(1, good.put_packet(0, noise(64))); // comes back to rank 0, which is said to have sent it
+    for (impostor *bad : {&other_target, &other_source, &self, &other_job})
+        bad->deliver(0, bad->put_packet(0, noise(64)));
+    auto renamed = good.put_packet(0, noise(64)); // swapped ranks, the tag of the other direction
+    std::swap(renamed[8], renamed[12]);
+    good.deliver(1, renamed);
+    EXPECT_EQ(p.sinks[0].frames + p.sinks[1].frames, 0u);
+    for (int end = 0; end < 2; ++end) {
+        sea_pair_stats stats{};
+        p.ends[end]->stats(1 - end, &stats);
+        EXPECT_EQ(stats.packets_in + stats.packets_out, 0u);
+    }
+    expect_long_put(p, 10'000);
 }
 
 TEST(net_transport, settles_with_dead_what_was_sent_to_a_rank_that_ended)
