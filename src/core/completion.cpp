@@ -97,15 +97,6 @@ int check_after(const sea_opts *opts)
     return fail(SEA_ERR_HANDLE, "the start condition {:#x} is not a handle", opts->after);
 }
 
-bool must_wait(const sea_opts *opts)
-{
-    if (!opts || opts->after == SEA_OP_NONE) return false;
-    auto &e = engine();
-    if (opts->after == SEA_OP_ALL) return e.operations.oldest() != nullptr;
-    operation *before = e.operations.find(opts->after);
-    return before && (before->state != operation::phase::done || before->status != SEA_OK);
-}
-
 void run_or_defer(operation *op, std::function<void(operation *)> start)
 {
     auto &e = engine();

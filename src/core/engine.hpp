@@ -121,7 +121,6 @@ operation *begin(int target, const sea_opts *opts);
 // Runs start(op) now or when its start condition has come true. SEA_ERR_HANDLE: nothing was begun.
 int check_after(const sea_opts *opts);
 void run_or_defer(operation *op, std::function<void(operation *)> start);
-bool must_wait(const sea_opts *opts); // its start condition has not come true yet
 void local_completion(operation *op);
 void maybe_release(operation *op);             // gives it back to the table if nothing refers to it any more
 void message_ended(operation *op, int status); // one message that points at it has settled
@@ -138,6 +137,7 @@ bool progress_once();
 // The same, and handlers, for calls that look once.
 void poll_round(locked &lock);
 void run_handlers(locked &lock);
+bool inside_handler(); // of this thread: what it waits for must not need another handler here
 // A call starts something that it does not wait for: whoever sleeps looks at the deadlines again.
 void activity();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).

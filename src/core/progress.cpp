@@ -238,6 +238,8 @@ void activity()
     if (s.blocked) kick();
 }
 
+bool inside_handler() { return in_handler; }
+
 void run_handlers(locked &lock)
 {
     auto &e = engine();

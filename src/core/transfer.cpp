@@ -219,6 +219,7 @@ void signal_counter(operation *op, const sea_opts *opts)
 void bound_unfinished(locked &lock, int rank, const sea_opts *opts)
 {
     if (opts && opts->after != SEA_OP_NONE) return;
+    if (inside_handler()) return; // two ranks whose handlers send to each other would wait for each other
     peer &p = engine().peer_of(rank);
     if (p.unfinished[0] + p.unfinished[1] < most_unfinished) return;
     wait(
