@@ -298,3 +298,47 @@ STEP(707, remote_completion_means_the_handlers_have_returned)
     t.sync();
     CHECK_OK(sea_am_register(4, nullptr, nullptr));
 }
+
+namespace {
+
+std::atomic<std::uint64_t> flood_came, flood_failed;
+int flood_answer_id;
+
+void *flood_counts(const sea_am *, sea_am_complete_fn *, void **)
+{
+    flood_came += 1;
+    return nullptr;
+}
+
+// Sends more than may be unfinished outside handlers, to a rank whose handler does the same.
+void *flood_begins(const sea_am *m, sea_am_complete_fn *, void **)
+{
+    sea_opts o = SEA_OPTS_INIT;
+    o.flags = SEA_NOWAIT;
+    for (int i = 0; i < 10000; ++i)
+        if (sea_am_send(m->source, flood_answer_id, nullptr, 0, nullptr, 0, &o) != SEA_OK) flood_failed += 1;
+    return nullptr;
+}
+
+} // namespace
+
+STEP(708, handlers_that_flood_each_other_do_not_wait_for_each_other)
+{
+    constexpr int begin_id = 20;
+    flood_answer_id = 21;
+    flood_came = flood_failed = 0;
+    CHECK_OK(sea_am_register(begin_id, flood_begins, nullptr));
+    CHECK_OK(sea_am_register(flood_answer_id, flood_counts, nullptr));
+    t.sync();
+    int partner = t.rank ^ 1;
+    if (partner >= t.size) partner = t.rank;
+    CHECK_OK(sea_am_send(partner, begin_id, nullptr, 0, nullptr, 0, nullptr));
+    double limit = now() + 20;
+    while (flood_came < 10000 && now() < limit) sea_poll();
+    CHECK_EQ(flood_came.load(), 10000u);
+    CHECK_EQ(flood_failed.load(), 0u);
+    CHECK_OK(sea_fence_all());
+    t.sync();
+    CHECK_OK(sea_am_register(begin_id, nullptr, nullptr));
+    CHECK_OK(sea_am_register(flood_answer_id, nullptr, nullptr));
+}
