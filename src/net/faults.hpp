@@ -3,7 +3,7 @@
 #pragma once
 
 #include "net/net_transport.hpp"
-#include "net/socket_io.hpp"
+#include "net/port.hpp"
 
 #include <functional>
 #include <random>

@@ -5,7 +5,6 @@
 // is right under the keys of its claimed source. Only then a link is made for a peer that was silent so far.
 #include "net/net_transport.hpp"
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "net/faults.hpp"
@@ -29,8 +28,9 @@ class net_transport final : public transport {
   public:
     net_transport(net_config config, sink &to)
         : config_(std::move(config)), sink_(to), cipher_(config_.secure), job_tag_(derive_job_tag(config_.job_key)),
-          io_(config_.udp_fd), faults_(config_.faults), batch_(std::make_unique<datagram[]>(batch_size)),
-          budget_(io_.receive_bytes() / 2)
+          socket_(config_.port ? nullptr : std::make_unique<socket_io>(config_.udp_fd)),
+          io_(config_.port ? *config_.port : *socket_), faults_(config_.faults),
+          batch_(std::make_unique<datagram[]>(batch_size)), budget_(io_.receive_bytes() / 2)
     {
     }
 
@@ -69,7 +69,8 @@ class net_transport final : public transport {
     sink &sink_;
     crypto cipher_;
     std::uint32_t job_tag_;
-    socket_io io_;
+    std::unique_ptr<socket_io> socket_;
+    datagram_port &io_;
     fault_injector faults_;
     std::unique_ptr<datagram[]> batch_;
     std::unordered_map<int, peer> peers_;
@@ -118,6 +119,7 @@ link_config net_transport::link_config_for(int rank, const peer_address &where) 
     c.out = derive_keys(config_.job_key, c.own_rank, c.peer_rank, 0);
     c.in = derive_keys(config_.job_key, c.peer_rank, c.own_rank, 0);
     c.max_datagram = datagram_limit(where);
+    c.give_up = config_.give_up;
     return c;
 }
 
@@ -156,7 +158,7 @@ void net_transport::send(int rank, const outgoing &message)
     }
     p->link->send(message);
     if (p->touched) return; // poll() sends what it gathers, with the acknowledgement
-    pump(*p, now_ns());
+    pump(*p, io_.now());
 }
 
 void net_transport::flush()
@@ -165,7 +167,7 @@ void net_transport::flush()
     for (auto &[rank, p] : peers_) {
         if (!p.link->has_queued()) continue;
         p.link->flush();
-        if (!now) now = now_ns();
+        if (!now) now = io_.now();
         pump(p, now);
     }
 }
@@ -327,7 +329,7 @@ bool net_transport::idle() const
 void net_transport::close()
 {
     closed_ = true;
-    nanoseconds now = now_ns();
+    nanoseconds now = io_.now();
     for (auto &[rank, p] : peers_) {
         if (p.link->peer_closed()) continue;
         p.link->build_close(now, &batch_[0]);
@@ -354,7 +356,7 @@ std::unique_ptr<transport> make_net_transport(net_config config, sink &to, int *
         if (status) *status = s;
         return nullptr;
     };
-    if (config.udp_fd < 0 || config.rank < 0 || !config.lookup)
+    if ((config.udp_fd < 0 && !config.port) || config.rank < 0 || !config.lookup)
         return refuse(fail(SEA_ERR_INVALID, "the net transport needs a socket, a rank and a way to find peers"));
     if (!crypto_ready()) return refuse(fail(SEA_ERR_SYSTEM, "the cryptographic libraries do not work here"));
     if (status) *status = SEA_OK;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/transport.hpp"
+#include "net/constants.hpp"
 
 #include <array>
 #include <cstdint>
@@ -37,15 +38,19 @@ inline constexpr const char *faults_variable = "ONESEA_NET_FAULTS";
 // sea_last_error() set, naming what is misspelt. Empty text: no faults.
 int parse_faults(std::string_view text, fault_rates *result);
 
+class datagram_port;
+
 struct net_config {
     int rank = 0;
     int udp_fd = -1; // bound UDP socket of this rank; stays the caller's to close, after the transport is gone
+    datagram_port *port = nullptr; // tests: a simulated network instead of udp_fd; outlives the transport
     std::array<std::uint8_t, 32> job_key{};
     secure_mode secure = secure_mode::auth;
     std::uint32_t own_mtu = 1500; // of the interface that udp_fd is bound to
     // Where a rank can be reached; false if it is not known (no such rank, or it has ended). Any thread may call it.
     std::function<bool(int rank, peer_address *where)> lookup;
-    fault_rates faults; // filled by the caller with parse_faults(getenv(faults_variable))
+    nanoseconds give_up = default_give_up; // silence with work outstanding: SEA_ERR_LINK
+    fault_rates faults;                    // filled by the caller with parse_faults(getenv(faults_variable))
 };
 
 // nullptr on failure, with the status in *status and the text of sea_last_error() set.

@@ -123,27 +123,27 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
     return done;
 }
 
-bool socket_io::receive_batch(std::size_t *bytes, std::size_t *segment, endpoint *from)
+bool socket_io::receive_batch(arrivals *batch)
 {
     iovec piece{buffer_.get(), buffer_bytes};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     msghdr message{};
-    message.msg_name = &from->any;
-    message.msg_namelen = sizeof from->v6;
+    message.msg_name = &batch->from.any;
+    message.msg_namelen = sizeof batch->from.v6;
     message.msg_iov = &piece;
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     ssize_t n = recvmsg(fd_, &message, MSG_DONTWAIT);
     if (n < 0) return errno == ECONNREFUSED; // a dead peer's answer; there may be more behind it
-    from->size = message.msg_namelen;
-    *bytes = std::size_t(n);
-    *segment = std::max<std::size_t>(*bytes, 1);
+    batch->from.size = message.msg_namelen;
+    batch->bytes = {buffer_.get(), std::size_t(n)};
+    batch->segment = std::max<std::size_t>(batch->bytes.size(), 1);
     for (cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
         if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO) continue;
         int size = 0;
         std::memcpy(&size, CMSG_DATA(c), sizeof size);
-        if (size > 0) *segment = std::size_t(size);
+        if (size > 0) batch->segment = std::size_t(size);
     }
     return true;
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where datagrams go out and come in, and the clock beside it: all that the net transport sees of the world. A UDP
+// socket (socket_io), or one of a simulated network, so that the same code runs over both.
+#pragma once
+
+#include "net/link.hpp"
+#include "net/net_transport.hpp"
+
+#include <algorithm>
+#include <netinet/in.h>
+#include <span>
+
+namespace onesea::net {
+
+bool is_v4(const peer_address &a);
+
+// A peer's socket address as the kernel wants it.
+struct endpoint {
+    union {
+        sockaddr_in v4;
+        sockaddr_in6 v6;
+        sockaddr any;
+    };
+    socklen_t size = 0;
+
+    endpoint() : v6{} {}
+    explicit endpoint(const peer_address &a);
+    bool operator==(const endpoint &other) const;
+};
+
+class datagram_port {
+  public:
+    virtual ~datagram_port() = default;
+
+    virtual bool gso() const = 0;                  // is it good to hand over many datagrams at once?
+    virtual std::size_t receive_bytes() const = 0; // room for what has arrived, as charged
+    virtual nanoseconds now() const = 0;           // never goes back
+
+    // Sends in order, equal sizes in one system call; how many the kernel took or refused for good. Fewer than all:
+    // it has no room now.
+    virtual unsigned send(const endpoint &to, std::span<const datagram> datagrams) = 0;
+
+    // Gives each datagram of one system call to use(bytes, from), which may change the bytes. How many bytes there
+    // were; 0: nothing has arrived.
+    template <class Use>
+    std::size_t receive(Use &&use)
+    {
+        arrivals batch;
+        if (!receive_batch(&batch)) return 0;
+        for (std::size_t at = 0; at < batch.bytes.size(); at += batch.segment)
+            use(batch.bytes.subspan(at, std::min(batch.segment, batch.bytes.size() - at)), batch.from);
+        return std::max<std::size_t>(batch.bytes.size(), 1);
+    }
+
+  protected:
+    // Datagrams of one sender: equal sizes (`segment`, not 0), only the last may be shorter. Aligned to 8 bytes; theirs
+    // until the next call.
+    struct arrivals {
+        std::span<std::byte> bytes;
+        std::size_t segment = 1;
+        endpoint from;
+    };
+    virtual bool receive_batch(arrivals *batch) = 0;
+};
+
+} // namespace onesea::net
