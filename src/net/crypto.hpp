@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of a link and the tags of its packets. docs/protocol.md has the derivation and test vectors.
 //
-// mode     packet of up to short_packet bytes      longer packet
-// off      no tag                                  no tag
-// auth     SipHash-2-4 with 128 bits               AES-128-GMAC
-// encrypt  AES-128-GCM, the header in clear        the same
+// mode off: no tag. auth: AES-128-GMAC over everything. encrypt: AES-128-GCM, the header in clear.
 //
-// Which one is a function of mode and length alone, so nobody can talk a receiver into a weaker one. Each uses its own
-// key. The nonce of GCM is the packet number, which a sender never uses twice for one target, and keys differ by
-// direction, so no nonce ever repeats under one key.
+// The nonce is the packet number, which a sender never uses twice for one target, and keys differ by direction, so no
+// nonce ever repeats under one key.
 #pragma once
 
 #include "net/constants.hpp"
+#include "net/gcm.hpp"
 #include "net/net_transport.hpp"
 
 #include <array>
@@ -20,16 +17,13 @@
 #include <memory>
 #include <span>
 
-struct evp_cipher_ctx_st;
-
 namespace onesea::net {
 
 using job_key = std::array<std::uint8_t, 32>;
 
 // One direction of one link.
 struct direction_keys {
-    std::uint8_t sip[16];
-    std::uint8_t gcm[16];
+    gcm_key gcm;
     std::uint8_t salt[4]; // first bytes of the nonce
 };
 
@@ -44,7 +38,7 @@ bool crypto_ready();
 // Seals and opens packets. Keeps a small cache of prepared cipher contexts, so that links hold only their keys.
 class crypto {
   public:
-    explicit crypto(secure_mode mode);
+    explicit crypto(secure_mode mode, gcm_library library = gcm_library::fastest);
     ~crypto();
     crypto(const crypto &) = delete;
     crypto &operator=(const crypto &) = delete;
@@ -53,13 +47,16 @@ class crypto {
     bool tagged() const { return mode_ != secure_mode::off; }
     std::size_t tag_size() const { return tagged() ? tag_bytes : 0; }
 
-    // A whole packet in one piece; its last tag_size() bytes are filled in. In mode encrypt the rest behind the header
-    // is encrypted in place.
-    void seal(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet);
+    static constexpr std::size_t most_pieces = 4;
 
-    // The same for mode auth and a long packet in pieces, which are only read.
-    void seal_pieces(const direction_keys &keys, std::uint64_t number,
-                     std::span<const std::span<const std::byte>> pieces, std::byte *tag);
+    // Mode auth: the tag of a packet in pieces.
+    void mac(const direction_keys &keys, std::uint64_t number, byte_pieces pieces, std::byte *tag);
+
+    // Mode encrypt: the packet in pieces, of which the first begins with the header, to `to`, and its tag behind it.
+    void encrypt(const direction_keys &keys, std::uint64_t number, byte_pieces pieces, std::byte *to);
+
+    // Either of them for a packet in one piece, in place; its last tag_size() bytes are filled in.
+    void seal(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet);
 
     // Checks the tag, and decrypts in place in mode encrypt. False: the packet is to be dropped unread.
     bool open(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet);
@@ -68,9 +65,10 @@ class crypto {
     struct prepared;
     static constexpr std::size_t cache_size = 64;
     secure_mode mode_;
+    gcm_library library_;
     std::array<std::unique_ptr<prepared>, cache_size> cache_;
 
-    evp_cipher_ctx_st *context(const direction_keys &keys, std::uint64_t number, bool encrypt);
+    gcm_context &context(const direction_keys &keys);
 };
 
 } // namespace onesea::net

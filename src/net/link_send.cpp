@@ -224,23 +224,28 @@ void link::seal(datagram *d, std::uint64_t number, std::size_t head, std::span<c
     d->number = number;
     d->bytes = head + content.size() + pad + tag;
     std::memset(d->tail, 0, pad);
-    std::span<const std::byte> body(d->head, head), behind(d->tail, pad + tag);
-    bool gather = cipher_.mode() == secure_mode::encrypt || d->bytes <= short_packet;
-    if (!gather) {
-        d->pieces = {body, content, behind};
-        d->count = 3;
-        std::array<std::span<const std::byte>, 3> read{body, content, {d->tail, pad}};
-        if (cipher_.tagged()) cipher_.seal_pieces(config_.out, number, read, d->tail + pad);
+    const std::array<std::span<const std::byte>, 3> read{std::span<const std::byte>(d->head, head), content,
+                                                         std::span<const std::byte>(d->tail, pad)};
+    if (cipher_.mode() == secure_mode::encrypt) {
+        if (d->bytes > sizeof d->small && d->whole.size() < d->bytes) d->whole.resize(d->bytes);
+        std::byte *to = d->bytes > sizeof d->small ? d->whole.data() : d->small;
+        cipher_.encrypt(config_.out, number, read, to);
+        d->pieces[0] = {to, d->bytes};
+        d->count = 1;
         return;
     }
-    if (d->bytes > short_packet) d->whole.resize(d->bytes);
-    std::byte *to = d->bytes > short_packet ? d->whole.data() : d->small;
-    std::memcpy(to, d->head, head);
-    if (!content.empty()) std::memcpy(to + head, content.data(), content.size());
-    std::memset(to + head + content.size(), 0, pad + tag);
-    cipher_.seal(config_.out, number, {to, d->bytes});
-    d->pieces[0] = {to, d->bytes};
-    d->count = 1;
+    if (d->bytes <= sizeof d->small) {
+        std::memcpy(d->small, d->head, head);
+        if (!content.empty()) std::memcpy(d->small + head, content.data(), content.size());
+        std::memset(d->small + head + content.size(), 0, pad);
+        cipher_.seal(config_.out, number, {d->small, d->bytes});
+        d->pieces[0] = {d->small, d->bytes};
+        d->count = 1;
+        return;
+    }
+    if (cipher_.tagged()) cipher_.mac(config_.out, number, read, d->tail + pad);
+    d->pieces = {read[0], read[1], std::span<const std::byte>(d->tail, pad + tag)};
+    d->count = 3;
 }
 
 void link::build_packet(bundle *b, std::uint64_t now, bool ask, datagram *result)
