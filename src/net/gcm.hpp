@@ -44,5 +44,4 @@ std::unique_ptr<gcm_context> make_gcm_context(gcm_library which);
 std::unique_ptr<gcm_context> make_openssl_context();
 std::unique_ptr<gcm_context> make_ipsec_mb_context();
 
-
 } // namespace onesea::net

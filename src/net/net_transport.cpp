@@ -23,12 +23,14 @@ constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472
 constexpr std::size_t bytes_per_poll = 256 * 1024; // a third of the largest grant: the sender never waits for an answer
 constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
+constexpr unsigned express_packets = 16; // in a share_period: a peer with which it is worth to be connected
 
 class net_transport final : public transport {
   public:
     net_transport(net_config config, sink &to)
         : config_(std::move(config)), sink_(to), cipher_(config_.secure), job_tag_(derive_job_tag(config_.job_key)),
-          socket_(config_.port ? nullptr : std::make_unique<socket_io>(config_.udp_fd)),
+          socket_(config_.port ? nullptr
+                               : std::make_unique<socket_io>(config_.udp_fd, config_.secure == secure_mode::off)),
           io_(config_.port ? *config_.port : *socket_), faults_(config_.faults),
           batch_(std::make_unique<datagram[]>(batch_size)), budget_(io_.receive_bytes() / 2)
     {
@@ -50,7 +52,7 @@ class net_transport final : public transport {
     void send(int rank, const outgoing &message) override;
     void flush() override;
     bool poll(nanoseconds now) override;
-    int wake_fd() const override { return config_.udp_fd; }
+    int wake_fd() const override { return io_.wake_fd(); }
     bool arm(bool for_memory) override;
     void disarm() override {}
     nanoseconds deadline() const override;
@@ -64,6 +66,7 @@ class net_transport final : public transport {
         std::unique_ptr<net::link> link;
         endpoint where;
         bool touched = false;
+        unsigned lately = 0; // packets since the last look for the busiest peer
     };
     net_config config_;
     sink &sink_;
@@ -223,6 +226,7 @@ void net_transport::take(std::span<std::byte> bytes, const endpoint &from, nanos
         return;
     }
     touch(*p);
+    ++p->lately;
     p->link->receive(view, now);
     if (p->link->peer_closed() && !p->link->has_failed()) p->link->settle_all(SEA_OK);
 }
@@ -294,7 +298,17 @@ void net_transport::run_timers(nanoseconds now)
 void net_transport::share_budget(nanoseconds now)
 {
     std::size_t active = 0;
-    for (auto &[rank, p] : peers_) active += p.link->last_heard() + active_time > now;
+    unsigned packets = 0, most = 0;
+    const peer *busiest = nullptr;
+    for (auto &[rank, p] : peers_) {
+        active += p.link->last_heard() + active_time > now;
+        unsigned lately = std::exchange(p.lately, 0);
+        packets += lately;
+        if (lately <= most) continue;
+        most = lately;
+        busiest = &p;
+    }
+    if (most >= express_packets && most > packets / 2) io_.prefer(busiest->where);
     std::size_t share = std::clamp(budget_ / std::max<std::size_t>(active, 1), least_grant, most_grant);
     for (auto &[rank, p] : peers_) p.link->set_grant(share);
     next_share_ = now + share_period;

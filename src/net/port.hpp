@@ -35,6 +35,8 @@ class datagram_port {
     virtual bool gso() const = 0;                  // is it good to hand over many datagrams at once?
     virtual std::size_t receive_bytes() const = 0; // room for what has arrived, as charged
     virtual nanoseconds now() const = 0;           // never goes back
+    virtual int wake_fd() const { return -1; }     // readable when something has arrived; -1: nobody can wait for it
+    virtual void prefer(const endpoint &) {}       // the peer with which most packets are exchanged
 
     // Sends in order, equal sizes in one system call; how many the kernel took or refused for good. Fewer than all:
     // it has no room now.

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <netinet/udp.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace onesea::net {
 namespace {
@@ -15,6 +17,20 @@ namespace {
 constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 } // namespace
+
+static int option_of(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, level, name, &value, &size) == 0 ? value : -1;
+}
+
+static bool watch(int epoll_fd, int fd)
+{
+    epoll_event event{};
+    event.events = EPOLLIN;
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
 
 bool is_v4(const peer_address &a) { return std::memcmp(a.address, v4_prefix, sizeof v4_prefix) == 0; }
 
@@ -42,12 +58,52 @@ bool endpoint::operator==(const endpoint &o) const
     return v6.sin6_port == o.v6.sin6_port && std::memcmp(&v6.sin6_addr, &o.v6.sin6_addr, 16) == 0;
 }
 
-socket_io::socket_io(int fd)
-    : fd_(fd), buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(64))))
+socket_io::socket_io(int fd, bool name_sources)
+    : fd_(fd), name_sources_(name_sources),
+      buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(64))))
 {
-    int given = 0;
-    socklen_t size = sizeof given;
-    if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &given, &size) == 0) receive_bytes_ = std::size_t(given);
+    receive_bytes_ = std::size_t(std::max(option_of(fd, SOL_SOCKET, SO_RCVBUF), 0));
+    epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_fd_ < 0 || !watch(epoll_fd_, fd)) log(level::debug, "no epoll: {}", std::strerror(errno));
+}
+
+socket_io::~socket_io()
+{
+    if (express_fd_ >= 0) ::close(express_fd_);
+    if (epoll_fd_ >= 0) ::close(epoll_fd_);
+}
+
+// A socket like the main one at the same port; -1 if there cannot be one.
+int socket_io::open_express()
+{
+    endpoint own;
+    own.size = sizeof own.v6;
+    if (epoll_fd_ < 0 || getsockname(fd_, &own.any, &own.size) != 0) return -1;
+    const int family = own.any.sa_family, on = 1, bytes = int(receive_bytes_ / 2);
+    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    if (option_of(fd, SOL_SOCKET, SO_RCVBUF) >= int(receive_bytes_) &&
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0 && bind(fd, &own.any, own.size) == 0 &&
+        watch(epoll_fd_, fd)) {
+        if (option_of(fd_, IPPROTO_UDP, UDP_GRO) == 1) setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
+        const int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+        const int name = family == AF_INET ? IP_MTU_DISCOVER : IPV6_MTU_DISCOVER;
+        const int discover = option_of(fd_, level, name);
+        setsockopt(fd, level, name, &discover, sizeof discover);
+        return fd;
+    }
+    ::close(fd);
+    return -1;
+}
+
+void socket_io::prefer(const endpoint &peer)
+{
+    if (express_fd_ >= 0 && express_ == peer) return;
+    if (express_fd_ < 0 && (express_fd_ = open_express()) < 0) return;
+    express_ = peer;
+    if (connect(express_fd_, &peer.any, peer.size) != 0) express_.size = 0;
 }
 
 // How many datagrams at the front may share a send: equal sizes, only the last may be shorter.
@@ -63,14 +119,20 @@ unsigned socket_io::group_at(std::span<const datagram> d) const
 
 int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
 {
+    const bool express = express_fd_ >= 0 && express_.size && to == express_;
+    const int fd = express ? express_fd_ : fd_;
+    if (express && group.size() == 1 && group[0].count == 1) {
+        auto piece = group[0].pieces[0];
+        return ::send(fd, piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+    }
     iovec pieces[3 * gso_segments];
     std::size_t count = 0;
     for (const datagram &d : group)
         for (unsigned i = 0; i < d.count; ++i)
             pieces[count++] = {const_cast<std::byte *>(d.pieces[i].data()), d.pieces[i].size()};
     msghdr message{};
-    message.msg_name = const_cast<sockaddr *>(&to.any);
-    message.msg_namelen = to.size;
+    message.msg_name = express ? nullptr : const_cast<sockaddr *>(&to.any);
+    message.msg_namelen = express ? 0 : to.size;
     message.msg_iov = pieces;
     message.msg_iovlen = count;
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(std::uint16_t))] = {};
@@ -84,29 +146,36 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
         auto segment = std::uint16_t(group[0].bytes);
         std::memcpy(CMSG_DATA(c), &segment, sizeof segment);
     }
-    return sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+    return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
 }
 
 // The path takes less than the interfaces promised: better in fragments than not at all.
 void socket_io::allow_fragments(bool v4)
 {
     int value = v4 ? IP_PMTUDISC_DONT : IPV6_PMTUDISC_DONT;
-    if (v4)
-        setsockopt(fd_, IPPROTO_IP, IP_MTU_DISCOVER, &value, sizeof value);
-    else
-        setsockopt(fd_, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &value, sizeof value);
+    for (int fd : {fd_, express_fd_}) {
+        if (fd < 0) continue;
+        if (v4)
+            setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &value, sizeof value);
+        else
+            setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &value, sizeof value);
+    }
     log(level::warn, "a datagram is too long for the path; IP fragments it from now on. Are all mtus equal?");
 }
 
 unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams)
 {
     unsigned done = 0;
-    bool fragments_allowed = false;
+    bool fragments_allowed = false, refused = false;
     while (done < datagrams.size()) {
         unsigned n = group_at(datagrams.subspan(done));
         int error = send_group(to, datagrams.subspan(done, n));
         if (error == EAGAIN || error == ENOBUFS || error == ENOMEM) return done;
         if (error == EINTR) continue;
+        if (error == ECONNREFUSED && !refused) { // tells of an earlier one; this one was not sent
+            refused = true;
+            continue;
+        }
         if ((error == EIO || error == EINVAL) && n > 1) {
             gso_ = false;
             log(level::info, "the interface does not cut sends ({}); going on without", std::strerror(error));
@@ -123,18 +192,26 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
     return done;
 }
 
+// The express socket first, but the others are not forgotten while it always has something.
 bool socket_io::receive_batch(arrivals *batch)
+{
+    if (express_fd_ < 0) return receive_from(fd_, batch);
+    const bool main_first = ++turn_ % 16 == 0;
+    return receive_from(main_first ? fd_ : express_fd_, batch) || receive_from(main_first ? express_fd_ : fd_, batch);
+}
+
+bool socket_io::receive_from(int fd, arrivals *batch)
 {
     iovec piece{buffer_.get(), buffer_bytes};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     msghdr message{};
-    message.msg_name = &batch->from.any;
-    message.msg_namelen = sizeof batch->from.v6;
+    message.msg_name = name_sources_ ? &batch->from.any : nullptr;
+    message.msg_namelen = name_sources_ ? sizeof batch->from.v6 : 0;
     message.msg_iov = &piece;
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-    ssize_t n = recvmsg(fd_, &message, MSG_DONTWAIT);
+    ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT);
     if (n < 0) return errno == ECONNREFUSED; // a dead peer's answer; there may be more behind it
     batch->from.size = message.msg_namelen;
     batch->bytes = {buffer_.get(), std::size_t(n)};

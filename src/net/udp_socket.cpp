@@ -80,13 +80,14 @@ int bind_and_tune(int fd, const ip_address &address, std::size_t buffer_bytes, u
 {
     sockaddr_storage where;
     socklen_t size = to_sockaddr(address, &where);
+    int on = 1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) return errno; // for a second, connected one
     if (bind(fd, reinterpret_cast<sockaddr *>(&where), size) != 0) return errno;
     if (getsockname(fd, reinterpret_cast<sockaddr *>(&where), &size) != 0) return errno;
     result->port = ntohs(address.is_v4() ? reinterpret_cast<sockaddr_in *>(&where)->sin_port
                                          : reinterpret_cast<sockaddr_in6 *>(&where)->sin6_port);
     result->receive_bytes = set_buffer(fd, SO_RCVBUF, SO_RCVBUFFORCE, buffer_bytes);
     result->send_bytes = set_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE, buffer_bytes);
-    int on = 1;
     result->gro = setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
     int whole = address.is_v4() ? IP_PMTUDISC_DO : IPV6_PMTUDISC_DO;
     if (address.is_v4())
