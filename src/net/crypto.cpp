@@ -7,6 +7,7 @@
 #include "net/crypto.hpp"
 
 #include <cstring>
+#include <openssl/crypto.h>
 #include <sodium.h>
 
 namespace onesea::net {
@@ -114,7 +115,7 @@ bool crypto::open(const direction_keys &keys, std::uint64_t number, std::span<st
     std::byte good[tag_bytes];
     std::span<const std::byte> whole = body;
     context(keys).mac(nonce, {&whole, 1}, good);
-    return sodium_memcmp(good, tag, tag_bytes) == 0;
+    return CRYPTO_memcmp(good, tag, tag_bytes) == 0;
 }
 
 } // namespace onesea::net

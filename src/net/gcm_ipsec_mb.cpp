@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <intel-ipsec-mb.h>
+#include <openssl/crypto.h>
 #include <sodium.h>
 
 namespace onesea::net {
@@ -79,7 +80,7 @@ class ipsec_mb_context final : public gcm_context {
         std::uint8_t good[tag_bytes];
         auto *at = reinterpret_cast<std::uint8_t *>(text.data());
         call_.decrypt(&key_, &c, at, at, text.size(), nonce, bytes(head.data()), head.size(), good, tag_bytes);
-        return sodium_memcmp(good, tag, tag_bytes) == 0;
+        return CRYPTO_memcmp(good, tag, tag_bytes) == 0;
     }
 
   private:

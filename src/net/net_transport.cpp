@@ -23,6 +23,8 @@ constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472
 constexpr std::size_t bytes_per_poll = 256 * 1024; // a third of the largest grant: the sender never waits for an answer
 constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
+constexpr std::uint64_t expecting_time = 50 * microsecond; // after a packet; some round trips
+constexpr unsigned looks_when_expecting = 4;
 constexpr unsigned express_packets = 16; // in a share_period: a peer with which it is worth to be connected
 
 class net_transport final : public transport {
@@ -79,7 +81,7 @@ class net_transport final : public transport {
     std::unordered_map<int, peer> peers_;
     std::vector<peer *> touched_;
     std::size_t budget_;
-    nanoseconds next_share_ = 0, next_deadline_ = never, blocked_until_ = 0;
+    nanoseconds next_share_ = 0, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
     std::uint64_t dropped_ = 0;
     bool closed_ = false, polling_ = false;
     std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
@@ -231,11 +233,13 @@ void net_transport::take(std::span<std::byte> bytes, const endpoint &from, nanos
     if (p->link->peer_closed() && !p->link->has_failed()) p->link->settle_all(SEA_OK);
 }
 
-// Takes in what has arrived, up to a limit; true if anything had.
+// Takes in what has arrived, up to a limit; true if anything had. Where packets come one after the other the next one
+// is expected: it is worth to look again at once.
 bool net_transport::take_all(nanoseconds now)
 {
     bool any = false;
     auto deliver = [&](std::span<std::byte> bytes, const endpoint &from) { take(bytes, from, now); };
+    unsigned looks = now < expecting_until_ ? looks_when_expecting : 1;
     for (std::size_t bytes = 1; bytes < bytes_per_poll;) {
         std::size_t got = io_.receive([&](std::span<std::byte> datagram, const endpoint &from) {
             if (faults_.active())
@@ -244,9 +248,11 @@ bool net_transport::take_all(nanoseconds now)
                 deliver(datagram, from);
         });
         any |= got > 0;
+        if (got == 0 && !any && --looks > 0) continue;
         if (got < worth_another) break; // what was asked for is answered before the kernel is asked for more
         bytes += got;
     }
+    if (any) expecting_until_ = now + expecting_time;
     if (!any && faults_.active()) faults_.release(deliver);
     return any;
 }

@@ -18,20 +18,6 @@ constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff
 
 } // namespace
 
-static int option_of(int fd, int level, int name)
-{
-    int value = -1;
-    socklen_t size = sizeof value;
-    return getsockopt(fd, level, name, &value, &size) == 0 ? value : -1;
-}
-
-static bool watch(int epoll_fd, int fd)
-{
-    epoll_event event{};
-    event.events = EPOLLIN;
-    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 bool is_v4(const peer_address &a) { return std::memcmp(a.address, v4_prefix, sizeof v4_prefix) == 0; }
 
 endpoint::endpoint(const peer_address &a) : v6{}
@@ -69,41 +55,7 @@ socket_io::socket_io(int fd, bool name_sources)
 
 socket_io::~socket_io()
 {
-    if (express_fd_ >= 0) ::close(express_fd_);
     if (epoll_fd_ >= 0) ::close(epoll_fd_);
-}
-
-// A socket like the main one at the same port; -1 if there cannot be one.
-int socket_io::open_express()
-{
-    endpoint own;
-    own.size = sizeof own.v6;
-    if (epoll_fd_ < 0 || getsockname(fd_, &own.any, &own.size) != 0) return -1;
-    const int family = own.any.sa_family, on = 1, bytes = int(receive_bytes_ / 2);
-    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return -1;
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    if (option_of(fd, SOL_SOCKET, SO_RCVBUF) >= int(receive_bytes_) &&
-        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0 && bind(fd, &own.any, own.size) == 0 &&
-        watch(epoll_fd_, fd)) {
-        if (option_of(fd_, IPPROTO_UDP, UDP_GRO) == 1) setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
-        const int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
-        const int name = family == AF_INET ? IP_MTU_DISCOVER : IPV6_MTU_DISCOVER;
-        const int discover = option_of(fd_, level, name);
-        setsockopt(fd, level, name, &discover, sizeof discover);
-        return fd;
-    }
-    ::close(fd);
-    return -1;
-}
-
-void socket_io::prefer(const endpoint &peer)
-{
-    if (express_fd_ >= 0 && express_ == peer) return;
-    if (express_fd_ < 0 && (express_fd_ = open_express()) < 0) return;
-    express_ = peer;
-    if (connect(express_fd_, &peer.any, peer.size) != 0) express_.size = 0;
 }
 
 // How many datagrams at the front may share a send: equal sizes, only the last may be shorter.
@@ -119,8 +71,8 @@ unsigned socket_io::group_at(std::span<const datagram> d) const
 
 int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
 {
-    const bool express = express_fd_ >= 0 && express_.size && to == express_;
-    const int fd = express ? express_fd_ : fd_;
+    const bool express = express_.leads_to(to);
+    const int fd = express ? express_.fd() : fd_;
     if (express && group.size() == 1 && group[0].count == 1) {
         auto piece = group[0].pieces[0];
         return ::send(fd, piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
@@ -153,7 +105,7 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
 void socket_io::allow_fragments(bool v4)
 {
     int value = v4 ? IP_PMTUDISC_DONT : IPV6_PMTUDISC_DONT;
-    for (int fd : {fd_, express_fd_}) {
+    for (int fd : {fd_, express_.fd()}) {
         if (fd < 0) continue;
         if (v4)
             setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &value, sizeof value);
@@ -192,12 +144,33 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
     return done;
 }
 
-// The express socket first, but the others are not forgotten while it always has something.
+// The express socket first; the others are asked every fourth time.
 bool socket_io::receive_batch(arrivals *batch)
 {
-    if (express_fd_ < 0) return receive_from(fd_, batch);
-    const bool main_first = ++turn_ % 16 == 0;
-    return receive_from(main_first ? fd_ : express_fd_, batch) || receive_from(main_first ? express_fd_ : fd_, batch);
+    if (express_.fd() < 0) return receive_from(fd_, batch);
+    const bool main_too = ++turn_ % 4 == 0;
+    if (main_too && turn_ % 64 == 0 && receive_from(fd_, batch)) return true; // however busy the express is
+    return receive_express(batch) || (main_too && receive_from(fd_, batch));
+}
+
+bool socket_io::receive_express(arrivals *batch)
+{
+    if (!express_.plain() || name_sources_) {
+        bool any = receive_from(express_.fd(), batch);
+        if (!any)
+            express_.was_empty();
+        else if (batch->segment < batch->bytes.size())
+            express_.took_many();
+        else
+            express_.took_one(batch->bytes.size());
+        return any;
+    }
+    ssize_t n = recv(express_.fd(), buffer_.get(), buffer_bytes, MSG_DONTWAIT);
+    if (n < 0 && errno != ECONNREFUSED) return false;
+    batch->bytes = {buffer_.get(), std::size_t(std::max<ssize_t>(n, 0))};
+    batch->segment = std::max<std::size_t>(batch->bytes.size(), 1);
+    express_.took_one(batch->bytes.size());
+    return true;
 }
 
 bool socket_io::receive_from(int fd, arrivals *batch)
