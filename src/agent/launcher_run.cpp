@@ -22,6 +22,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::agent {
 namespace {
@@ -51,7 +52,7 @@ void launcher::received(unsigned node, message &m)
         const auto &ranks = placed_.nodes[node].ranks;
         return input_->taken(ranks.at(m.head.at("slot").get<std::size_t>()), m.head.at("bytes").get<std::size_t>());
     }
-    if (type == "exit") return take_exit(node, m);
+    if (type == "exit") return take_exit(m);
     if (type == "hello") return take_hello(node, m);
     if (type == "ready") return take_ready(node, m);
     if (type == "failed") return node_failed(node, m.head.at("text").get<std::string>(), m.head.at("code").get<int>());
@@ -87,17 +88,23 @@ void launcher::send_input(unsigned rank, std::string_view bytes)
     nodes_[place.node]->send({{"type", "input"}, {"slot", place.slot}}, bytes);
 }
 
-void launcher::take_exit(unsigned node, const message &m)
+void launcher::take_exit(const message &m)
 {
     rank_end end = end_from(m);
     if (end.rank < 0 || std::size_t(end.rank) >= placed_.ranks.size()) return;
     input_->ended(unsigned(end.rank));
     verdict_.add(end, ending_);
-    nlohmann::json gone = {{"type", "gone"},
-                           {"ranks", {{end.rank, m.head.at("state").get<int>(), m.head.at("status").get<int>()}}}};
-    for (unsigned i = 0; i < nodes_.size(); ++i)
-        if (i != node && !nodes_[i]->ended) nodes_[i]->send(gone);
+    ends_.push_back({end.rank, m.head.at("state").get<int>(), m.head.at("status").get<int>()});
     if (shell_status(end) != 0 && !request_.continue_on_death && !stop_.first_signal() && !ending_) end_job(false);
+}
+
+// What has arrived together goes on together: a job of many nodes ends with few messages.
+void launcher::tell_ends()
+{
+    if (ends_.empty()) return;
+    nlohmann::json head = {{"type", "gone"}, {"ranks", std::exchange(ends_, nlohmann::json::array())}};
+    for (auto &n : nodes_)
+        if (!n->ended) n->send(head);
 }
 
 void launcher::send_signal(int number)
@@ -253,7 +260,10 @@ int launcher::run()
             end_job(false);
         });
     start_nodes();
-    while (!finished()) loop_.run_once();
+    while (!finished()) {
+        loop_.run_once();
+        tell_ends();
+    }
     wait_for_agents();
     return conclude();
 }

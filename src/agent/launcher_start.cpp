@@ -9,6 +9,7 @@
 #include "agent/descendants.hpp"
 #include "agent/environment.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -195,23 +196,20 @@ void launcher::take_ready(unsigned node, const message &m)
 
 void launcher::send_table_when_ready()
 {
-    bool failed = false;
-    for (const auto &n : nodes_) {
-        if (!n->ready && !n->failed) return;
-        failed = failed || n->failed;
-    }
-    if (failed) return give_up_start();
+    while (answered_ < nodes_.size() && (nodes_[answered_]->ready || nodes_[answered_]->failed)) ++answered_;
+    if (answered_ < nodes_.size()) return;
+    if (std::any_of(nodes_.begin(), nodes_.end(), [](const auto &n) { return n->failed; })) return give_up_start();
     if (table_sent_) return;
     table_sent_ = true;
     job_table table;
-    for (const auto &n : nodes_) table.nodes.push_back({n->address, n->mtu});
-    for (const placed_rank &r : placed_.ranks) {
-        table.rank_nodes.push_back(r.node);
-        const auto &ports = nodes_[r.node]->ports;
-        table.rank_ports.push_back(r.slot < ports.size() ? ports[r.slot] : 0);
+    for (const auto &n : nodes_) {
+        unsigned ranks = unsigned(placed_.nodes[table.nodes.size()].ranks.size());
+        table.nodes.push_back({n->address, n->mtu, ranks});
+        for (unsigned slot = 0; slot < ranks; ++slot)
+            table.ports.push_back(slot < n->ports.size() ? std::uint16_t(n->ports[slot]) : std::uint16_t(0));
     }
-    nlohmann::json head = to_json(table);
-    for (auto &n : nodes_) n->send(head);
+    message m = to_message(table);
+    for (auto &n : nodes_) n->send(m.head, m.body);
     input_->start();
 }
 

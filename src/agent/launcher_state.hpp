@@ -35,7 +35,8 @@ class launcher {
     // launcher_run.cpp
     void received(unsigned node, message &m);
     void line_ended(unsigned node, const std::string &why);
-    void take_exit(unsigned node, const message &m);
+    void take_exit(const message &m);
+    void tell_ends();
     void take_output(const message &m);
     void throttle();
     void send_input(unsigned rank, std::string_view bytes);
@@ -63,6 +64,7 @@ class launcher {
     int signal_fd_ = -1;
     std::string key_, job_id_;
 
+    std::size_t answered_ = 0; // nodes from the first on that are ready or have failed
     bool jobs_sent_ = false, table_sent_ = false, giving_up_ = false;
     bool ending_ = false; // the launcher ends the ranks
     bool paused_ = false; // the agents have to wait until the output has gone
@@ -70,6 +72,7 @@ class launcher {
     int forced_status_ = 0; // of a time-out, an interruption at start, or our own failure
     std::set<std::string> failures_told_;
     verdict verdict_;
+    nlohmann::json ends_ = nlohmann::json::array(); // of ranks, not yet told to the nodes
     stop_ladder stop_;
 };
 

@@ -133,8 +133,37 @@ TEST(node_job, nonsense_is_refused)
     j = to_json(sample());
     j["programs"][0]["argv"] = nlohmann::json::array();
     EXPECT_THROW(node_job_from(j), request_error);
-    EXPECT_THROW(job_table_from({{"nodes", nlohmann::json::array()}, {"rank_nodes", {5}}, {"rank_ports", {1}}}),
-                 request_error);
+}
+
+TEST(job_table, costs_two_bytes_a_rank_and_comes_back_as_it_was)
+{
+    job_table table;
+    for (unsigned n = 0; n < 15625; ++n) table.nodes.push_back({"10.0.0.1", 1500, 64});
+    for (unsigned r = 0; r < 1'000'000; ++r) table.ports.push_back(std::uint16_t(r));
+    message sent = to_message(table);
+    EXPECT_LE(sent.body.size() + sent.head.dump().size(), 2'500'000u);
+    decoder d;
+    d.feed(encode(sent.head, sent.body));
+    message m;
+    ASSERT_EQ(d.next(&m), outcome::complete);
+    job_table back = job_table_from(m);
+    EXPECT_EQ(back.ports, table.ports);
+    ASSERT_EQ(back.nodes.size(), table.nodes.size());
+    EXPECT_EQ(back.nodes[15624].address, "10.0.0.1");
+    EXPECT_EQ(back.nodes[15624].ranks, 64u);
+}
+
+TEST(job_table, nonsense_is_refused)
+{
+    job_table table;
+    table.nodes = {{"10.0.0.1", 1500, 2}};
+    table.ports = {1, 65535};
+    EXPECT_EQ(job_table_from(to_message(table)).ports[1], 65535);
+    table.ports = {1};
+    EXPECT_THROW(job_table_from(to_message(table)), request_error);
+    message m;
+    m.head = {{"type", "table"}};
+    EXPECT_THROW(job_table_from(m), nlohmann::json::exception);
 }
 
 TEST(hex, both_ways_and_refuses_others)

@@ -120,7 +120,7 @@ void node_agent::take_job(const message &m)
 void node_agent::take_table(const message &m)
 {
     if (!ranks_ || started_) throw request_error("the launcher's table came at a wrong time");
-    memory_->fill(job_table_from(m.head));
+    memory_->fill(job_table_from(m));
     started_ = true;
     ranks_->start(mask_);
     line_.send({{"type", "started"}});
@@ -135,7 +135,7 @@ void node_agent::failed(const request_error &e)
 
 void node_agent::take_gone(const message &m)
 {
-    for (const auto &entry : m.head.at("ranks"))
+    for (const auto &entry : m.head.at("ranks")) // our own among them: their ends are known here
         memory_->set_state(entry.at(0).get<unsigned>(), shm::rank_state(entry.at(1).get<std::uint8_t>()),
                            entry.at(2).get<int>());
 }

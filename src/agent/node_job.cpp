@@ -83,21 +83,32 @@ node_job node_job_from(const nlohmann::json &j)
     return job;
 }
 
-nlohmann::json to_json(const job_table &table)
+message to_message(const job_table &table)
 {
+    message m;
     nlohmann::json nodes = nlohmann::json::array();
-    for (const auto &n : table.nodes) nodes.push_back({n.address, n.mtu});
-    return {{"type", "table"}, {"nodes", nodes}, {"rank_nodes", table.rank_nodes}, {"rank_ports", table.rank_ports}};
+    for (const auto &n : table.nodes) nodes.push_back({n.address, n.mtu, n.ranks});
+    m.head = {{"type", "table"}, {"nodes", std::move(nodes)}};
+    m.body.reserve(2 * table.ports.size());
+    for (unsigned port : table.ports) {
+        m.body += char(port & 0xff);
+        m.body += char(port >> 8);
+    }
+    return m;
 }
 
-job_table job_table_from(const nlohmann::json &j)
+job_table job_table_from(const message &m)
 {
     job_table table;
-    for (const auto &n : j.at("nodes")) table.nodes.push_back({n.at(0).get<std::string>(), n.at(1).get<unsigned>()});
-    j.at("rank_nodes").get_to(table.rank_nodes);
-    j.at("rank_ports").get_to(table.rank_ports);
-    for (unsigned n : table.rank_nodes)
-        if (n >= table.nodes.size()) throw request_error("the launcher's table of nodes makes no sense");
+    std::uint64_t ranks = 0;
+    for (const auto &n : m.head.at("nodes")) {
+        table.nodes.push_back({n.at(0).get<std::string>(), n.at(1).get<unsigned>(), n.at(2).get<unsigned>()});
+        ranks += table.nodes.back().ranks;
+    }
+    if (m.body.size() != 2 * ranks) throw request_error("the launcher's table of ranks makes no sense");
+    table.ports.reserve(ranks);
+    for (std::size_t i = 0; i < m.body.size(); i += 2)
+        table.ports.push_back(std::uint16_t(std::uint8_t(m.body[i]) | std::uint8_t(m.body[i + 1]) << 8));
     return table;
 }
 

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "agent/job.hpp"
-
-#include <nlohmann/json.hpp>
+#include "agent/message.hpp"
 
 namespace onesea::agent {
 
@@ -41,22 +40,23 @@ struct node_job {
     bool needs_network() const { return nodes > 1 || transport == shm::transport_choice::net; }
 };
 
-// Where every rank of the job is; sent once all agents have opened their sockets.
+// Where every rank of the job is; sent once all agents have opened their sockets. Ranks are numbered node by node, so a
+// rank costs the two bytes of its port.
 struct job_table {
     struct node {
         std::string address;
         unsigned mtu = 0;
+        unsigned ranks = 0;
     };
     std::vector<node> nodes;
-    std::vector<unsigned> rank_nodes;
-    std::vector<unsigned> rank_ports;
+    std::vector<std::uint16_t> ports; // by rank
 };
 
 nlohmann::json to_json(const node_job &job);
 node_job node_job_from(const nlohmann::json &j); // throws nlohmann::json::exception or request_error
 
-nlohmann::json to_json(const job_table &table);
-job_table job_table_from(const nlohmann::json &j);
+message to_message(const job_table &table);
+job_table job_table_from(const message &m); // throws nlohmann::json::exception or request_error
 
 std::string to_hex(const std::uint8_t *bytes, std::size_t n);
 bool from_hex(const std::string &text, std::uint8_t *bytes, std::size_t n);

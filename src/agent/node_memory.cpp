@@ -30,7 +30,7 @@ node_memory::node_memory(const node_job &job) : job_(job)
 {
     shm::arena_plan plan;
     plan.node = job.node;
-    plan.nodes.resize(job.nodes);
+    plan.nodes = job.nodes;
     plan.rank_capacity = job.total_ranks;
     plan.slots = unsigned(job.ranks.size());
     plan.ranks_on_machine = job.ranks_on_machine;
@@ -96,24 +96,19 @@ std::vector<unsigned> node_memory::ports() const { return ports_; }
 
 void node_memory::fill(const job_table &table)
 {
-    if (table.nodes.size() != job_.nodes || table.rank_nodes.size() != job_.total_ranks ||
-        table.rank_ports.size() != job_.total_ranks)
+    if (table.nodes.size() != job_.nodes || table.ports.size() != job_.total_ranks)
         throw request_error("the launcher's table does not fit its job");
-    for (std::size_t n = 0; n < table.nodes.size(); ++n) {
+    arena_.nodes().set_scope(address_.address.scope);
+    std::size_t rank = 0;
+    for (unsigned n = 0; n < job_.nodes; ++n) {
+        const job_table::node &node = table.nodes[n];
+        // A zone names an interface of that node; link-local addresses are reached through our own.
+        std::string numeric = node.address.substr(0, node.address.find('%'));
         net::ip_address address;
-        if (!table.nodes[n].address.empty() && !net::parse_ip(table.nodes[n].address, &address))
-            throw request_error(fmt::format("'{}' is no numeric address", table.nodes[n].address));
-        shm::node_entry &entry = arena_.nodes()[n];
-        memcpy(entry.address, address.bytes, sizeof entry.address);
-        entry.mtu = table.nodes[n].mtu;
-        // A link-local address needs the number of the interface as this node counts them.
-        entry.scope = address.scope ? address_.address.scope : 0;
-    }
-    for (std::size_t r = 0; r < table.rank_nodes.size(); ++r) {
-        shm::rank_entry &entry = arena_.ranks()[r];
-        entry.node = table.rank_nodes[r];
-        entry.port = std::uint16_t(table.rank_ports[r]);
-        entry.state.store(std::uint8_t(shm::rank_state::alive), std::memory_order_relaxed);
+        if (!numeric.empty() && !net::parse_ip(numeric, &address))
+            throw request_error(fmt::format("'{}' is no numeric address", node.address));
+        arena_.nodes().set(n, address.bytes, node.mtu);
+        for (unsigned i = 0; i < node.ranks; ++i, ++rank) arena_.ranks().place(int(rank), n, table.ports[rank]);
     }
     arena_.header().ranks = job_.total_ranks;
     arena_.header().world = job_.total_ranks;
@@ -138,10 +133,7 @@ unsigned node_memory::progress_of(unsigned slot) const
 void node_memory::set_state(unsigned rank, shm::rank_state state, int status)
 {
     if (rank >= job_.total_ranks) return;
-    shm::rank_entry &entry = arena_.ranks()[rank];
-    entry.status.store(std::uint8_t(status), std::memory_order_relaxed);
-    entry.state.store(std::uint8_t(state), std::memory_order_release);
-    changed_ = true;
+    if (arena_.ranks().end(int(rank), state, std::uint8_t(status))) changed_ = true;
 }
 
 void node_memory::tell_ranks()

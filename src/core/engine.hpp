@@ -23,7 +23,6 @@
 #include <set>
 #include <thread>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace onesea::core {
 
@@ -78,8 +77,7 @@ class engine_state final : public sink {
     int resolve(std::uint64_t offset, std::uint64_t bytes, bool write, void **memory, shm::segment **segment);
 
     std::set<std::pair<int, std::uint64_t>> refused; // operations of others whose signals are not to be executed
-    std::unordered_set<int> gone;
-    std::uint32_t seen_membership = 0;
+    std::uint32_t seen_membership = 0, seen_ended = 0; // how far this process has followed who came and ended
     sea_death_fn on_death = nullptr;
     void *on_death_context = nullptr;
 

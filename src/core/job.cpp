@@ -41,7 +41,6 @@ int make_own_arena(const sea_config *config)
 {
     auto &e = engine();
     shm::arena_plan plan;
-    plan.nodes.resize(1);
     plan.heap_bytes = config ? config->heap_bytes : 0;
     if (plan.heap_bytes > shm::max_heap_bytes)
         return fail(SEA_ERR_INVALID, "sea_init: heap_bytes {} is more than {}", plan.heap_bytes, shm::max_heap_bytes);
@@ -52,7 +51,7 @@ int make_own_arena(const sea_config *config)
     if (doorbell < 0) return system_failure("eventfd", errno);
     e.arena.slot_at(0).rank = 0;
     e.arena.slot_at(0).doorbell = doorbell;
-    e.arena.ranks()[0].state = std::uint8_t(shm::rank_state::alive);
+    e.arena.ranks().place(0, 0, 0);
     e.arena.header().ranks = 1;
     e.arena.header().world = 1;
     e.inherited = birth{};
@@ -97,11 +96,11 @@ bool lookup(int rank, net::peer_address *where)
 {
     auto &e = engine();
     if (rank < 0 || rank >= e.size()) return false;
-    const shm::rank_entry &r = e.arena.ranks()[std::size_t(rank)];
-    if (shm::rank_state(r.state.load(std::memory_order_acquire)) != shm::rank_state::alive) return false;
-    const shm::node_entry &n = e.arena.nodes()[r.node];
+    const shm::rank_table ranks = e.arena.ranks();
+    if (!ranks.alive(rank)) return false;
+    const shm::node_place n = e.arena.nodes()[ranks.node(rank)];
     std::memcpy(where->address, n.address, sizeof where->address);
-    where->port = r.port;
+    where->port = ranks.port(rank);
     where->mtu = n.mtu;
     where->scope = n.scope;
     return true;
@@ -152,7 +151,7 @@ int start(const sea_config *config)
     e.arena.slot_at(e.slot).initialized = 1;
     if (int s = open_transports()) return s;
     locked lock(e.mutex);
-    e.seen_membership = 0;
+    e.seen_ended = 0;
     check_membership();
     open_windows();
     return SEA_OK;

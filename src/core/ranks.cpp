@@ -28,9 +28,7 @@ std::vector<int> engine_state::known_peers() const
 transport *engine_state::route(int r) const
 {
     if (r < 0 || r >= size()) return nullptr;
-    if (r != rank &&
-        arena.ranks()[std::size_t(r)].state.load(std::memory_order_acquire) != std::uint8_t(shm::rank_state::alive))
-        return nullptr;
+    if (r != rank && !arena.ranks().alive(r)) return nullptr;
     if (shm->reach(r)) return shm.get();
     return net.get();
 }
@@ -101,7 +99,7 @@ int sea_node_of(int rank)
     if (int s = check_who("sea_node_of")) return s;
     if (rank < 0 || rank >= engine().size())
         return fail(SEA_ERR_RANK, "sea_node_of: there is no rank {}; the job has had {}", rank, engine().size());
-    return int(engine().arena.ranks()[std::size_t(rank)].node);
+    return int(engine().arena.ranks().node(rank));
 }
 
 int sea_stats(int rank, sea_pair_stats *stats)

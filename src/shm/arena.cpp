@@ -28,8 +28,8 @@ void lay_out(arena_header &h)
     h.slot_stride = round_up(sizeof(slot), page) + segment_table_bytes();
     h.heap_stride = round_up(heap_meta_bytes(h.heap_bytes), page) + round_up(h.heap_bytes, page);
     h.nodes_at = round_up(sizeof(arena_header), 64);
-    h.ranks_at = round_up(h.nodes_at + h.nodes * sizeof(node_entry), 64);
-    h.slots_at = round_up(h.ranks_at + h.rank_capacity * sizeof(rank_entry), page);
+    h.ranks_at = round_up(h.nodes_at + node_table::bytes(h.nodes), 64);
+    h.slots_at = round_up(h.ranks_at + rank_table::bytes(h.rank_capacity), page);
     h.rings_at = h.slots_at + h.slots * h.slot_stride;
     h.heaps_at = round_up(h.rings_at + std::uint64_t(h.slots) * h.slots * ring_stride, huge_page);
     h.bytes = h.heaps_at + h.slots * h.heap_stride;
@@ -44,7 +44,7 @@ void fill(arena_header &h, const arena_plan &plan)
     h.transport = plan.transport;
     h.continue_on_death = plan.continue_on_death;
     h.node = plan.node;
-    h.nodes = std::uint32_t(plan.nodes.size());
+    h.nodes = plan.nodes;
     h.rank_capacity = plan.rank_capacity;
     h.slots = plan.slots;
     h.ranks_on_machine = plan.ranks_on_machine;
@@ -81,7 +81,9 @@ arena::~arena()
 
 int arena::create(const arena_plan &plan, arena *result, int *fd)
 {
-    if (plan.slots == 0 || plan.slots > max_slots || plan.heap_bytes > max_heap_bytes) return -EINVAL;
+    if (plan.slots == 0 || plan.slots > max_slots || plan.heap_bytes > max_heap_bytes || plan.nodes == 0 ||
+        plan.nodes > max_nodes)
+        return -EINVAL;
     arena_header sizes{};
     fill(sizes, plan);
     int memory = memfd_create("onesea", MFD_CLOEXEC);
@@ -95,7 +97,6 @@ int arena::create(const arena_plan &plan, arena *result, int *fd)
     arena made;
     made.header_ = static_cast<arena_header *>(mapped);
     fill(*made.header_, plan);
-    std::copy(plan.nodes.begin(), plan.nodes.end(), made.nodes().begin());
     for (unsigned i = 0; i < plan.slots; ++i) {
         made.slot_at(i).rank = -1;
         made.slot_at(i).doorbell = -1;
@@ -123,15 +124,9 @@ int arena::map(int fd, arena *result)
     return 0;
 }
 
-std::span<node_entry> arena::nodes() const
-{
-    return {reinterpret_cast<node_entry *>(at(header_->nodes_at)), header_->nodes};
-}
+node_table arena::nodes() const { return {at(header_->nodes_at), header_->nodes, header_->kinds}; }
 
-std::span<rank_entry> arena::ranks() const
-{
-    return {reinterpret_cast<rank_entry *>(at(header_->ranks_at)), header_->rank_capacity};
-}
+rank_table arena::ranks() const { return {at(header_->ranks_at), header_->rank_capacity, header_->ended}; }
 
 slot &arena::slot_at(unsigned index) const
 {

@@ -2,25 +2,26 @@
 // The arena: everything that the ranks of one node share, in one memfd. The agent makes it before the first rank
 // starts, each rank inherits the descriptor and maps it whole; the last one to die takes it away. No names anywhere.
 //
-//   +--------+-------+-------+-----------+----------------+---------------------+
-//   | header | nodes | ranks | slots, segm| rings          | heaps               |
-//   |        | [n]   | [cap] | [locals]  | [to][from]     | [slot]: meta, data  |
-//   +--------+-------+-------+-----------+----------------+---------------------+
+//   +--------+-------+------------------+------------+----------------+---------------------+
+//   | header | nodes | ranks: who, ports,| slots, segm| rings          | heaps               |
+//   |        | [n]   | log of ends [cap]| [locals]   | [to][from]     | [slot]: meta, data  |
+//   +--------+-------+------------------+------------+----------------+---------------------+
 //
 // A *slot* is a rank's place on its node, 0 .. slots-1. All memory starts as zero and is touched only when used, so
 // capacities may be generous. Plain fields are written by the agent before ranks start; atomics change afterwards.
+// What is as long as the job lies here, once per node, and nowhere else: rank_table.hpp counts its bytes.
 #pragma once
+
+#include "shm/rank_table.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 1;
+inline constexpr std::uint32_t arena_version = 2;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t ring_bytes = 32 * 1024; // of data, per ordered pair of local ranks
 inline constexpr std::size_t heap_granule = 64;
@@ -29,22 +30,6 @@ inline constexpr unsigned max_slots = 1024;                             // ranks
 
 enum class secure_mode : std::uint32_t { off = 0, auth = 1, encrypt = 2 };
 enum class transport_choice : std::uint32_t { automatic = 0, shm = 1, net = 2 };
-enum class rank_state : std::uint8_t { absent = 0, alive = 1, left = 2 /* after sea_finalize */, dead = 3 };
-
-struct node_entry {
-    std::uint8_t address[16]; // IPv6, or IPv4 mapped (::ffff:a.b.c.d)
-    std::uint32_t mtu;        // of the interface
-    std::uint32_t scope;      // IPv6 scope id as the node itself sees it, 0 for IPv4
-};
-
-struct rank_entry {
-    std::uint32_t node;
-    std::uint16_t port;               // UDP, host byte order
-    std::atomic<std::uint8_t> state;  // rank_state
-    std::atomic<std::uint8_t> status; // exit status once dead
-};
-static_assert(sizeof(rank_entry) == 8);
-
 struct arena_header {
     std::uint32_t magic, version;
     std::uint64_t bytes; // whole mapping
@@ -61,9 +46,11 @@ struct arena_header {
     std::uint64_t heap_bytes;       // capacity of each rank's heap
     std::uint64_t nodes_at, ranks_at, slots_at, rings_at, heaps_at; // byte offsets
     std::uint64_t slot_stride, heap_stride;
+    node_kinds kinds;
     std::atomic<std::uint32_t> ranks;      // how many there have been
-    std::atomic<std::uint32_t> world;      // how many the job started with
-    std::atomic<std::uint32_t> membership; // += 1 whenever a rank_entry changed; then all doorbells are rung
+    std::atomic<std::uint32_t> world;      // how many the job started with: those of a node have consecutive numbers
+    std::atomic<std::uint32_t> ended;      // how many have ended: the length of the log
+    std::atomic<std::uint32_t> membership; // += 1 whenever ranks came or ended; then all doorbells are rung
 };
 
 // One per local rank. The agent sets rank and doorbell before the rank starts.
@@ -89,7 +76,7 @@ struct alignas(64) ring_control {
 
 struct arena_plan {
     std::uint32_t node = 0;
-    std::vector<node_entry> nodes;
+    std::uint32_t nodes = 1;
     std::uint32_t rank_capacity = 1; // >= number of ranks
     std::uint32_t slots = 1;
     std::uint32_t ranks_on_machine = 1;
@@ -115,8 +102,8 @@ class arena {
 
     explicit operator bool() const { return header_ != nullptr; }
     arena_header &header() const { return *header_; }
-    std::span<node_entry> nodes() const;
-    std::span<rank_entry> ranks() const; // rank_capacity entries
+    node_table nodes() const;
+    rank_table ranks() const; // rank_capacity entries
     slot &slot_at(unsigned index) const;
     ring_control &ring(unsigned to, unsigned from) const;
     std::byte *ring_data(unsigned to, unsigned from) const;

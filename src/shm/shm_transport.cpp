@@ -331,7 +331,7 @@ bool shm_transport::nobody_copies(std::vector<bool> *passed) const
     for (unsigned s = 0; s < passed->size(); ++s) {
         if ((*passed)[s]) continue;
         int rank = arena_.slot_at(s).rank;
-        bool lives = rank >= 0 && arena_.ranks()[std::size_t(rank)].state.load() == std::uint8_t(rank_state::alive);
+        bool lives = rank >= 0 && arena_.ranks().alive(rank);
         (*passed)[s] = !lives || arena_.ring(own_, s).pins.load(std::memory_order_seq_cst) == 0;
         all = all && (*passed)[s];
     }

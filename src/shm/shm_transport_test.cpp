@@ -41,7 +41,6 @@ class ShmTransportTest : public ::testing::Test {
     void SetUp() override
     {
         arena_plan plan;
-        plan.nodes.resize(1);
         plan.slots = plan.rank_capacity = 2;
         plan.heap_bytes = 1 << 20;
         int fd = -1;
