@@ -55,6 +55,7 @@ inline constexpr std::uint64_t active_time =
     50 * millisecond; // a link that is silent for longer has no share of the buffer
 inline constexpr std::uint64_t retry_send = 100 * microsecond; // after EAGAIN or ENOBUFS
 inline constexpr std::uint64_t default_give_up = 120 * second; // silence with work outstanding: SEA_ERR_LINK
+inline constexpr std::uint64_t most_telling = 10 * second; // between two packets that tell the peer of a broken link
 
 // ---- Windows, bytes as charged ----
 inline constexpr std::size_t first_grant = 256 * 1024; // before the peer has granted anything

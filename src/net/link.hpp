@@ -12,6 +12,9 @@
 //
 // Silence is not loss: after a probe time-out two packets ask for an acknowledgement, then the time doubles. Loss is
 // what later acknowledgements show.
+//
+// After a long silence a link is given up. Its peer may have nothing outstanding and just wait for an answer that will
+// not come, so it is told, again and again until it has heard it.
 #pragma once
 
 #include "base/transport.hpp"
@@ -139,7 +142,8 @@ class link {
     congestion_window congestion_;
     unsigned unanswered_probes_ = 0, probes_due_ = 0;
     std::uint64_t probe_from_ = 0; // the probe timer runs from here
-    std::uint64_t last_heard_ = 0, work_since_ = 0;
+    std::uint64_t last_heard_ = 0;
+    std::uint64_t silence_ = 0; // the sum of the probe time-outs since then: a clock that jumps is no silence
     std::uint64_t loss_check_at_ = never;
     std::uint64_t largest_acked_ = 0;
     bool any_acked_ = false;
@@ -150,6 +154,9 @@ class link {
     };
     std::deque<settling> settling_;
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
+    bool broken_ = false, peer_knows_ = false; // given up, by this side or the other one
+    std::uint64_t tell_at_ = never;            // the peer of it
+    unsigned tellings_ = 0;
 
     // receiving
     number_window<replay_window> packets_seen_;
@@ -178,7 +185,9 @@ class link {
     void build_packet(bundle *b, std::uint64_t now, bool ask, datagram *result);
     bool build_again(std::uint64_t now, datagram *result);
     bool build_probe(std::uint64_t now, datagram *result);
-    void build_ack(std::uint64_t now, datagram *result);
+    void build_ack(std::uint64_t now, datagram *result, std::uint8_t flags = 0);
+    bool build_broken(std::uint64_t now, datagram *result);
+    void hear_broken(bool asks, std::uint64_t now);
     std::size_t write_ack_block(std::byte *to, std::uint64_t now, std::size_t room);
     void seal(datagram *d, std::uint64_t number, std::size_t head, std::span<const std::byte> content);
     void bundle_acked(bundle *b);

@@ -9,16 +9,22 @@ namespace onesea::net {
 void link::receive(const packet_view &packet, std::uint64_t now)
 {
     const std::uint64_t number = packet.header.number;
-    if (failed_) return;
+    const bool asks = packet.header.flags & packet_flags::ask_ack;
     if (packets_seen_.seen(number)) return; // a replay, or so late that it was sent again
     packets_seen_.mark(number);
+    if (packet.header.flags & packet_flags::broken) return hear_broken(asks, now);
+    if (failed_) {
+        if (broken_ && asks) tell_at_ = now;
+        return;
+    }
     ++counts_.packets_in;
     last_heard_ = now;
+    silence_ = 0;
     bool first = !any_in_ || number > largest_in_;
     if (first && any_in_ && number > largest_in_ + 1) ack_now_ |= (packet.header.flags & packet_flags::bundle) != 0;
     if (packet.header.flags & packet_flags::bundle) {
         ++unacked_in_;
-        ack_now_ |= (packet.header.flags & packet_flags::ask_ack) != 0;
+        ack_now_ |= asks;
         ack_at_ = std::min(ack_at_, now + ack_delay);
         take_bundle(packet);
     } else {
@@ -28,6 +34,14 @@ void link::receive(const packet_view &packet, std::uint64_t now)
     if (packet.header.ack_bytes) take_ack(packet.ack, now);
     settle_ready();
     if (packet.header.flags & packet_flags::close) peer_closed_ = true;
+}
+
+// The peer asks until it hears the same from this side.
+void link::hear_broken(bool asks, std::uint64_t now)
+{
+    broken_ = peer_knows_ = true;
+    tell_at_ = asks ? now : never;
+    if (!failed_) settle_all(SEA_ERR_LINK);
 }
 
 void link::end_of_burst()
@@ -215,7 +229,7 @@ bool link::waits_only_for_company() const
 
 std::uint64_t link::deadline() const
 {
-    if (failed_) return never;
+    if (failed_) return tell_at_;
     // The kernel refused the last one: no acknowledgement and no probe will bring this link back.
     if (in_flight_ == 0 && !(queue_.empty() && again_.empty())) return 0;
     std::uint64_t ack = ack_now_ ? 0 : ack_at_; // nothing can be told while all that came is held back
@@ -230,8 +244,14 @@ void link::on_time(std::uint64_t now)
     if (failed_) return;
     if (now >= ack_at_) ack_now_ = true;
     if (now >= loss_check_at_) find_lost(now);
-    if (!wants_probe() || now < probe_from_ + rtt_.probe_after(unanswered_probes_)) return;
-    if (now - std::max(last_heard_, work_since_) > config_.give_up) return settle_all(SEA_ERR_LINK);
+    const std::uint64_t time_out = rtt_.probe_after(unanswered_probes_);
+    if (!wants_probe() || now < probe_from_ + time_out) return;
+    silence_ += time_out;
+    if (silence_ > config_.give_up) {
+        broken_ = true;
+        tell_at_ = now;
+        return settle_all(SEA_ERR_LINK);
+    }
     ++unanswered_probes_;
     ++counts_.probes;
     probes_due_ = 2;

@@ -121,7 +121,7 @@ link::bundle *link::next_bundle(std::uint64_t now)
         if (!queue_.empty() && queue_.front().since == 0) queue_.front().since = now;
         return nullptr;
     }
-    if (bundles_.empty()) work_since_ = now;
+    if (bundles_.empty()) silence_ = 0;
     item &front = queue_.front();
     bundles_.push_back(std::make_unique<bundle>());
     bundle *b = bundles_.back().get();
@@ -174,7 +174,7 @@ bool link::build_probe(std::uint64_t now, datagram *result)
 
 bool link::build(std::uint64_t now, datagram *result)
 {
-    if (failed_) return false;
+    if (failed_) return build_broken(now, result);
     if (probes_due_ && build_probe(now, result)) return true;
     if (build_again(now, result)) return true;
     if (bundle *b = next_bundle(now)) {
@@ -280,14 +280,14 @@ void link::build_packet(bundle *b, std::uint64_t now, bool ask, datagram *result
     ++counts_.packets_out;
 }
 
-void link::build_ack(std::uint64_t now, datagram *result)
+void link::build_ack(std::uint64_t now, datagram *result, std::uint8_t flags)
 {
     packet_header header;
     header.job_tag = config_.job_tag;
     header.source = config_.own_rank;
     header.target = config_.peer_rank;
     header.number = next_packet_++;
-    header.flags = failed_ ? packet_flags::close : std::uint8_t(0);
+    header.flags = flags;
     header.ack_bytes = std::uint16_t(write_ack_block(result->head + header_bytes, now, max_ack_bytes));
     write_header(result->head, header);
     seal(result, header.number, header_bytes + header.ack_bytes, {});
@@ -297,7 +297,15 @@ void link::build_ack(std::uint64_t now, datagram *result)
 void link::build_close(std::uint64_t now, datagram *result)
 {
     failed_ = true;
-    build_ack(now, result);
+    build_ack(now, result, broken_ ? packet_flags::broken : packet_flags::close);
+}
+
+bool link::build_broken(std::uint64_t now, datagram *result)
+{
+    if (now < tell_at_) return false;
+    tell_at_ = peer_knows_ ? never : now + std::min(most_probe << std::min(tellings_++, 8u), most_telling);
+    build_ack(now, result, std::uint8_t(packet_flags::broken | (peer_knows_ ? 0 : packet_flags::ask_ack)));
+    return true;
 }
 
 void link::unbuild(const datagram &d)

@@ -367,7 +367,52 @@ TEST(link, gives_up_on_a_peer_that_stays_silent_and_says_so)
     for (auto &r : w.a.requests) EXPECT_EQ(r.status, SEA_ERR_LINK);
     w.a.ask(8, false, false, false);
     EXPECT_EQ(w.a.requests.back().status, SEA_ERR_LINK) << "later messages fail too";
-    EXPECT_EQ(w.net.at(0).deadline(), never);
+}
+
+// Its answers were lost for so long that the target has given the link up. The origin has its request acknowledged and
+// nothing outstanding: only the target can tell it that the answer will not come.
+TEST(link, tells_the_peer_that_it_was_given_up_until_the_peer_has_heard_it)
+{
+    world w(1, {}, secure_mode::auth, 1472, 2 * second);
+    w.b.ask(8, false, false, false);
+    ASSERT_TRUE(w.finish());
+    bool cut = true;
+    w.net.set_verdict([&](int from, unsigned) { return from != 1 || !cut; });
+    w.b.ask(8, false, false, false);
+    ASSERT_TRUE(w.net.run([&] { return w.b.all_settled(); }, w.net.now() + 10 * second));
+    EXPECT_EQ(w.b.requests.back().status, SEA_ERR_LINK);
+    w.net.run([] { return false; }, w.net.now() + 60 * second);
+    EXPECT_FALSE(w.net.at(0).has_failed());
+    EXPECT_LE(w.net.at(1).counts().packets_out, 50u) << "less and less often";
+    cut = false;
+    ASSERT_TRUE(w.net.run([&] { return w.net.at(0).has_failed(); }, w.net.now() + 11 * second));
+    w.net.run([] { return false; }, w.net.now() + second);
+    for (int side : {0, 1}) EXPECT_EQ(w.net.at(side).deadline(), never) << "both know; side " << side;
+}
+
+TEST(link, hears_at_once_that_its_peer_has_given_up_when_it_asks_something)
+{
+    world w(1, {}, secure_mode::auth, 1472, 2 * second);
+    w.net.partition(w.net.now() + 100 * second);
+    w.a.ask(8, false, false, false);
+    ASSERT_TRUE(w.net.run([&] { return w.a.all_settled(); }, w.net.now() + 10 * second));
+    w.net.run([] { return false; }, w.net.now() + 101 * second);
+    w.b.ask(8, false, false, false);
+    ASSERT_TRUE(w.net.run([&] { return w.b.all_settled(); }, w.net.now() + millisecond));
+    EXPECT_EQ(w.b.requests.back().status, SEA_ERR_LINK);
+}
+
+// Both processes were stopped, or the machine was: by the clock the peer was silent for long, but nobody has asked it.
+TEST(link, takes_no_jump_of_the_clock_for_silence)
+{
+    world w(1, {}, secure_mode::auth, 1472, 2 * second);
+    for (int i = 0; i < 5; ++i) {
+        w.net.stop(1, w.net.now() + 500 * second);
+        w.a.ask(8, false, false, false);
+        w.net.stop(0, w.net.now() + 500 * second);
+        ASSERT_TRUE(w.finish());
+        w.expect_all_good();
+    }
 }
 
 TEST(link, settles_everything_once_when_the_peer_has_gone)

@@ -229,8 +229,10 @@ void net_transport::take(std::span<std::byte> bytes, const endpoint &from, nanos
     }
     touch(*p);
     ++p->lately;
+    const bool failed = p->link->has_failed();
     p->link->receive(view, now);
-    if (p->link->peer_closed() && !p->link->has_failed()) p->link->settle_all(SEA_OK);
+    if (!failed && p->link->has_failed()) return sink_.unreachable(rank);
+    if (!failed && p->link->peer_closed()) p->link->settle_all(SEA_OK);
 }
 
 // Takes in what has arrived, up to a limit; true if anything had. Where packets come one after the other the next one

@@ -40,7 +40,8 @@ inline constexpr std::uint8_t bundle = 1;  // has frames
 inline constexpr std::uint8_t ordered = 2; // execute after all bundles with lower numbers
 inline constexpr std::uint8_t ask_ack = 4; // acknowledge at once
 inline constexpr std::uint8_t close = 8;   // the sender sends and takes nothing more
-inline constexpr std::uint8_t known = 15;
+inline constexpr std::uint8_t broken = 16; // the sender has given the link up: all that was in it has failed
+inline constexpr std::uint8_t known = 31;
 } // namespace packet_flags
 
 // In frame::flags, between two transports only; the sink does not see it.
