@@ -12,6 +12,11 @@
 using namespace onesea;
 using namespace onesea::sim;
 
+namespace onesea::sim {
+// For the names of tests.
+static void PrintTo(family f, std::ostream *to) { *to << name_of(f); }
+} // namespace onesea::sim
+
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Round trips and congestion on their own: numbers in, numbers out.
+#include "net/recovery.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace onesea::net;
+
+TEST(round_trip, is_unknown_at_first_and_then_what_was_measured)
+{
+    round_trip r;
+    EXPECT_FALSE(r.measured());
+    r.sample(5 * millisecond, 0);
+    EXPECT_TRUE(r.measured());
+    EXPECT_EQ(r.smoothed(), 5 * millisecond);
+}
+
+TEST(round_trip, does_not_count_the_time_that_the_peer_kept_the_acknowledgement)
+{
+    round_trip r;
+    r.sample(1 * millisecond, 0);
+    for (int i = 0; i < 100; ++i) r.sample(1400 * microsecond, 400 * microsecond);
+    EXPECT_NEAR(double(r.smoothed()), double(millisecond), double(microsecond));
+}
+
+TEST(round_trip, does_not_believe_a_peer_that_claims_more_delay_than_there_was)
+{
+    round_trip r;
+    r.sample(1 * millisecond, 0);
+    for (int i = 0; i < 100; ++i) r.sample(1 * millisecond, second);
+    EXPECT_EQ(r.smoothed(), 1 * millisecond) << "less than the lowest ever seen is no round trip";
+    round_trip first;
+    first.sample(1 * millisecond, second);
+    EXPECT_EQ(first.smoothed(), 1 * millisecond);
+}
+
+TEST(round_trip, follows_a_path_that_has_become_slower_or_faster)
+{
+    round_trip r;
+    r.sample(100 * microsecond, 0);
+    for (int i = 0; i < 60; ++i) r.sample(10 * millisecond, 0);
+    EXPECT_GT(r.smoothed(), 9 * millisecond);
+    for (int i = 0; i < 60; ++i) r.sample(100 * microsecond, 0);
+    EXPECT_LT(r.smoothed(), 200 * microsecond);
+}
+
+TEST(round_trip, gives_a_starting_peer_more_time_before_it_probes)
+{
+    round_trip r;
+    EXPECT_EQ(r.probe_after(0), first_probe);
+    r.sample(20 * microsecond, 0);
+    EXPECT_EQ(r.probe_after(0), least_probe) << "a peer that is only descheduled is not probed";
+}
+
+TEST(round_trip, waits_for_its_variations_before_it_probes)
+{
+    round_trip r;
+    for (int i = 0; i < 100; ++i) r.sample((i % 2 ? 30 : 10) * millisecond, 0);
+    EXPECT_GT(r.probe_after(0), r.smoothed() + 20 * millisecond);
+}
+
+TEST(round_trip, doubles_the_time_to_the_next_probe_up_to_a_limit)
+{
+    round_trip r;
+    r.sample(20 * microsecond, 0);
+    for (unsigned n = 1; n <= 1000; ++n)
+        EXPECT_EQ(r.probe_after(n), std::min(2 * r.probe_after(n - 1), most_probe)) << n << " were not answered";
+    r = {};
+    for (int i = 0; i < 100; ++i) r.sample(10 * second, 0);
+    EXPECT_EQ(r.probe_after(0), most_probe) << "also where round trips are longer";
+}
+
+TEST(round_trip, takes_a_packet_for_lost_an_eighth_of_a_round_trip_later_than_its_acknowledgement)
+{
+    round_trip r;
+    EXPECT_EQ(r.reorder_after(), least_reorder);
+    r.sample(20 * microsecond, 0);
+    EXPECT_EQ(r.reorder_after(), least_reorder) << "threads are moved between cores, and packets with them";
+    r = {};
+    r.sample(8 * millisecond, 0);
+    EXPECT_EQ(r.reorder_after(), 9 * millisecond);
+}
+
+TEST(congestion_window, doubles_with_each_round_until_something_is_lost)
+{
+    congestion_window c;
+    const std::size_t before = c.bytes();
+    c.acked(before, true);
+    EXPECT_EQ(c.bytes(), 2 * before);
+}
+
+TEST(congestion_window, does_not_grow_while_something_else_limits)
+{
+    congestion_window c;
+    const std::size_t before = c.bytes();
+    for (int i = 0; i < 1000; ++i) c.acked(before, false);
+    EXPECT_EQ(c.bytes(), before);
+}
+
+TEST(congestion_window, halves_once_for_all_packets_of_a_round)
+{
+    congestion_window c;
+    const std::size_t before = c.bytes();
+    for (std::uint64_t sent_at = 10; sent_at < 20; ++sent_at) c.lost(sent_at, 100);
+    EXPECT_EQ(c.bytes(), before / 2);
+    c.lost(100, 101);
+    EXPECT_EQ(c.bytes(), before / 2) << "sent before the reaction";
+    c.lost(101, 200);
+    EXPECT_EQ(c.bytes(), before / 4) << "the next round";
+}
+
+TEST(congestion_window, grows_by_about_a_packet_a_round_after_a_loss)
+{
+    congestion_window c;
+    c.lost(10, 100);
+    const std::size_t before = c.bytes();
+    for (std::size_t acked = 0; acked < before; acked += 1500) c.acked(1500, true);
+    EXPECT_GE(c.bytes(), before + 1000);
+    EXPECT_LE(c.bytes(), before + 3000);
+}
+
+TEST(congestion_window, never_closes_and_never_grows_without_bound)
+{
+    congestion_window c;
+    for (std::uint64_t round = 1; round < 100; ++round) c.lost(10 * round, 10 * round + 5);
+    const std::size_t least = c.bytes();
+    EXPECT_GE(least, most_payload) << "the longest packet must fit";
+    congestion_window open;
+    for (int round = 0; round < 100; ++round) open.acked(open.bytes(), true);
+    const std::size_t most = open.bytes();
+    open.acked(most, true);
+    EXPECT_EQ(open.bytes(), most);
+    EXPECT_LT(most, std::size_t(1) << 30);
+}
+
+TEST(congestion_window, is_restored_when_a_loss_was_none)
+{
+    congestion_window c;
+    const std::size_t before = c.bytes();
+    c.lost(10, 100);
+    ASSERT_LT(c.bytes(), before);
+    c.spurious(10);
+    EXPECT_EQ(c.bytes(), before);
+    c.acked(before, true);
+    EXPECT_EQ(c.bytes(), 2 * before) << "it doubles as before";
+}
+
+TEST(congestion_window, is_restored_once_and_only_by_packets_from_before_the_loss)
+{
+    congestion_window c;
+    const std::size_t before = c.bytes();
+    c.lost(10, 100);
+    c.spurious(101); // sent after the window was halved
+    EXPECT_EQ(c.bytes(), before / 2);
+    c.spurious(50);
+    EXPECT_EQ(c.bytes(), before);
+    c.lost(150, 200);
+    c.spurious(20); // it belongs to a round that was settled long ago
+    c.spurious(20);
+    EXPECT_LE(c.bytes(), before);
+}
