@@ -69,8 +69,8 @@ class link {
     // The kernel did not take it: it counts as never sent.
     void unbuild(const datagram &d);
 
-    // A packet whose tag was good and whose structure was checked.
-    void receive(const packet_view &packet, std::uint64_t now);
+    // A packet whose tag was good and whose structure was checked. False: it has come before, and was dropped.
+    bool receive(const packet_view &packet, std::uint64_t now);
     // All that had arrived has been taken in: acknowledgements that are due go now.
     void end_of_burst();
 

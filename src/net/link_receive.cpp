@@ -6,16 +6,19 @@
 
 namespace onesea::net {
 
-void link::receive(const packet_view &packet, std::uint64_t now)
+bool link::receive(const packet_view &packet, std::uint64_t now)
 {
     const std::uint64_t number = packet.header.number;
     const bool asks = packet.header.flags & packet_flags::ask_ack;
-    if (packets_seen_.seen(number)) return; // a replay, or so late that it was sent again
+    if (packets_seen_.seen(number)) return false; // a replay, or so late that it was sent again
     packets_seen_.mark(number);
-    if (packet.header.flags & packet_flags::broken) return hear_broken(asks, now);
+    if (packet.header.flags & packet_flags::broken) {
+        hear_broken(asks, now);
+        return true;
+    }
     if (failed_) {
         if (broken_ && asks) tell_at_ = now;
-        return;
+        return true;
     }
     ++counts_.packets_in;
     last_heard_ = now;
@@ -34,6 +37,7 @@ void link::receive(const packet_view &packet, std::uint64_t now)
     if (packet.header.ack_bytes) take_ack(packet.ack, now);
     settle_ready();
     if (packet.header.flags & packet_flags::close) peer_closed_ = true;
+    return true;
 }
 
 // The peer asks until it hears the same from this side.

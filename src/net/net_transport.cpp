@@ -62,6 +62,7 @@ class net_transport final : public transport {
     bool idle() const override;
     void close() override;
     void stats(int rank, sea_pair_stats *stats) const override;
+    drop_counts drops() const override { return drops_; }
 
   private:
     struct peer {
@@ -82,7 +83,7 @@ class net_transport final : public transport {
     std::vector<peer *> touched_;
     std::size_t budget_;
     nanoseconds next_share_ = 0, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
-    std::uint64_t dropped_ = 0;
+    drop_counts drops_;
     bool closed_ = false, polling_ = false;
     std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
     std::vector<int> due_;
@@ -98,6 +99,8 @@ class net_transport final : public transport {
     peer *make(int rank);
     void pump(peer &p, nanoseconds now);
     bool transmit(peer &p, unsigned n, nanoseconds now);
+    bool proven(const packet_header &header, const peer *p, std::span<std::byte> bytes, const endpoint &from,
+                const endpoint &expected);
     void take(std::span<std::byte> bytes, const endpoint &from, nanoseconds now);
     void touch(peer &p);
     void share_budget(nanoseconds now);
@@ -202,35 +205,34 @@ bool net_transport::transmit(peer &p, unsigned n, nanoseconds now)
     return false;
 }
 
+// Is it from whom it says? The tag proves it, and without tags the address must do.
+bool net_transport::proven(const packet_header &header, const peer *p, std::span<std::byte> bytes, const endpoint &from,
+                           const endpoint &expected)
+{
+    if (!cipher_.tagged()) return from == expected;
+    return cipher_.open(p ? p->link->keys_in() : derive_keys(config_.job_key, header.source, header.target, 0),
+                        header.number, bytes);
+}
+
 void net_transport::take(std::span<std::byte> bytes, const endpoint &from, nanoseconds now)
 {
     packet_header header;
     packet_view view;
-    bool ours = read_header(bytes, cipher_.tagged(), &header) && header.job_tag == job_tag_ &&
+    bool ours = reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0 && // strangers' sizes may have moved it
+                read_header(bytes, cipher_.tagged(), &header) && header.job_tag == job_tag_ &&
                 header.target == std::uint32_t(config_.rank) && header.source != header.target;
-    if (!ours) {
-        ++dropped_;
-        return;
-    }
+    if (!ours) return void(++drops_.not_ours);
     auto rank = int(header.source);
     peer *p = find(rank);
     peer_address where;
-    if (!p && !config_.lookup(rank, &where)) {
-        ++dropped_;
-        return;
-    }
-    bool proven = cipher_.tagged() ? cipher_.open(p ? p->link->keys_in()
-                                                    : derive_keys(config_.job_key, header.source, header.target, 0),
-                                                  header.number, bytes)
-                                   : (p ? p->where == from : endpoint(where) == from);
-    if (!proven || read_packet(bytes, cipher_.tagged(), header, &view) != defect::none || (!p && !(p = make(rank)))) {
-        ++dropped_;
-        return;
-    }
+    if (!p && !config_.lookup(rank, &where)) return void(++drops_.not_ours);
+    if (!proven(header, p, bytes, from, p ? p->where : endpoint(where))) return void(++drops_.forged);
+    if (read_packet(bytes, cipher_.tagged(), header, &view) != defect::none) return void(++drops_.malformed);
+    if (!p && !(p = make(rank))) return void(++drops_.not_ours); // it has ended this moment
     touch(*p);
     ++p->lately;
     const bool failed = p->link->has_failed();
-    p->link->receive(view, now);
+    if (!p->link->receive(view, now)) ++drops_.replayed;
     if (!failed && p->link->has_failed()) return sink_.unreachable(rank);
     if (!failed && p->link->peer_closed()) p->link->settle_all(SEA_OK);
 }
