@@ -33,14 +33,14 @@ int check_buffers(const char *function, const buffers &b, bool in_place)
 
 int check_root(const char *function, const team &t, int root)
 {
-    if (root >= 0 && root < int(t.ranks.size())) return SEA_OK;
-    return fail(SEA_ERR_INVALID, "{}: the root {} is not a member; the team has {}", function, root, t.ranks.size());
+    if (root >= 0 && root < t.who.size()) return SEA_OK;
+    return fail(SEA_ERR_INVALID, "{}: the root {} is not a member; the team has {}", function, root, t.who.size());
 }
 
 // The parts of all members together.
 int check_total(const char *function, const team &t, std::size_t bytes, std::size_t *total)
 {
-    const std::size_t n = t.ranks.size();
+    const auto n = std::size_t(t.who.size());
     if (bytes > std::size_t(std::numeric_limits<std::ptrdiff_t>::max()) / n)
         return fail(SEA_ERR_INVALID, "{}: {} bytes of each of {} members are more than any memory holds", function,
                     bytes, n);

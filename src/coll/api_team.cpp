@@ -17,13 +17,13 @@ struct wish {
 
 std::vector<int> members_of_color(const team &parent, const std::vector<wish> &wishes, int color)
 {
-    std::vector<int> members;
+    std::vector<int> chosen;
     for (int member = 0; member < int(wishes.size()); ++member)
-        if (wishes[std::size_t(member)].color == color) members.push_back(member);
-    std::stable_sort(members.begin(), members.end(),
+        if (wishes[std::size_t(member)].color == color) chosen.push_back(member);
+    std::stable_sort(chosen.begin(), chosen.end(),
                      [&](int a, int b) { return wishes[std::size_t(a)].key < wishes[std::size_t(b)].key; });
-    for (int &member : members) member = parent.ranks[std::size_t(member)];
-    return members;
+    for (int &member : chosen) member = parent.who.rank(member);
+    return chosen;
 }
 
 int split(sea_team handle, int color, int key, sea_team *result)
@@ -32,7 +32,7 @@ int split(sea_team handle, int color, int key, sea_team *result)
     if (int status = member_of("sea_team_split", handle, &parent)) return status;
     if (!result) return fail(SEA_ERR_INVALID, "sea_team_split: result is null");
     const wish mine{color, key};
-    std::vector<wish> wishes(parent->ranks.size());
+    std::vector<wish> wishes(std::size_t(parent->who.size()));
     std::uint32_t sequence = 0;
     int status = run("sea_team_split", *parent, {.what = kind::split}, [&](call &c) {
         sequence = c.sequence();
@@ -49,7 +49,7 @@ int split(sea_team handle, int color, int key, sea_team *result)
         return SEA_OK;
     }
     return the_teams().add("sea_team_split", context_of_split(parent->context, sequence, color),
-                           members_of_color(*parent, wishes, color), result);
+                           members(members_of_color(*parent, wishes, color)), result);
 }
 
 int check_list(const int *ranks, int n)
@@ -73,12 +73,12 @@ int create(const int *ranks, int n, int tag, sea_team *result)
     if (int status = core::check_started("sea_team_create")) return status;
     if (!result) return fail(SEA_ERR_INVALID, "sea_team_create: result is null");
     if (int status = check_list(ranks, n)) return status;
-    std::vector<int> members(ranks, ranks + n);
-    const context_id list = context_of_list(members, tag);
+    std::vector<int> all(ranks, ranks + n);
+    const context_id list = context_of_list(all, tag);
     const context_id id = context_of_use(list, the_teams().count_use(list));
-    for (int rank : members)
+    for (int rank : all)
         if (sea_alive(rank) != 1) return fail(SEA_ERR_DEAD, "sea_team_create: rank {} has ended", rank);
-    return the_teams().add("sea_team_create", id, std::move(members), result);
+    return the_teams().add("sea_team_create", id, members(std::move(all)), result);
 }
 
 template <class Body>
@@ -127,13 +127,13 @@ int sea_team_size(sea_team handle)
 {
     std::shared_ptr<team> t;
     if (int status = find("sea_team_size", handle, &t)) return status;
-    return int(t->ranks.size());
+    return t->who.size();
 }
 
 int sea_team_member(sea_team handle, int member)
 {
     std::shared_ptr<team> t;
     if (int status = find("sea_team_member", handle, &t)) return status;
-    if (member >= 0 && member < int(t->ranks.size())) return t->ranks[std::size_t(member)];
-    return fail(SEA_ERR_RANK, "sea_team_member: there is no member {}; the team has {}", member, t->ranks.size());
+    if (member >= 0 && member < t->who.size()) return t->who.rank(member);
+    return fail(SEA_ERR_RANK, "sea_team_member: there is no member {}; the team has {}", member, t->who.size());
 }

@@ -3,7 +3,6 @@
 
 #include "base/error.hpp"
 
-#include <algorithm>
 #include <new>
 
 namespace onesea::coll {
@@ -12,22 +11,21 @@ namespace {
 // Long messages of one member in flight. More would only fill the memory of those who are late.
 constexpr std::uint64_t most_sends = 64;
 
-std::vector<int> nodes_of(courier &world, const std::vector<int> &ranks)
+layout layout_of(courier &world, const members &who, int me)
 {
+    if (who.is_world()) return {[&world](int member) { return world.node_of(member); }, who.size(), me};
     std::vector<int> nodes;
-    for (int rank : ranks) nodes.push_back(world.node_of(rank));
-    return nodes;
+    for (int member = 0; member < who.size(); ++member) nodes.push_back(world.node_of(who.rank(member)));
+    return {nodes, me};
 }
 
 } // namespace
 
-team::team(mailbox &m, courier &c, const context_id &id, std::vector<int> members, int own_rank)
-    : mail(m), world(c), context(id), ranks(std::move(members)), seen_membership(c.membership())
+team::team(mailbox &m, courier &c, const context_id &id, members all, int own_rank)
+    : mail(m), world(c), context(id), who(std::move(all)), me(who.member(own_rank))
 {
-    auto at = std::find(ranks.begin(), ranks.end(), own_rank);
-    if (at == ranks.end()) return;
-    me = int(at - ranks.begin());
-    places = layout(nodes_of(c, ranks), me);
+    if (me < 0) return;
+    places = layout_of(c, who, me);
     messages = mail.adopt(context);
 }
 
@@ -55,7 +53,7 @@ void call::send(int member, unsigned step, const void *data, std::size_t bytes)
         counter = &box_.sent;
         ++box_.started;
     }
-    const int rank = team_.ranks[std::size_t(member)];
+    const int rank = team_.who.rank(member);
     if (int status = team_.world.send(rank, e, data, bytes, counter)) {
         if (counter) --box_.started;
         break_down(status, last_error());
@@ -65,7 +63,7 @@ void call::send(int member, unsigned step, const void *data, std::size_t bytes)
 receive *call::expect(int member, unsigned step, void *to, std::size_t bytes)
 {
     if (broken()) return nullptr;
-    return team_.mail.post(&box_, team_.ranks[std::size_t(member)], phase_ + step, to, bytes);
+    return team_.mail.post(&box_, team_.who.rank(member), phase_ + step, to, bytes);
 }
 
 void call::await(receive *r)
@@ -105,14 +103,11 @@ void call::wait_for(receive *r, std::uint64_t sends_left)
 
 void call::check_members()
 {
-    const std::uint32_t now = team_.world.membership();
-    if (team_.looked && now == team_.seen_membership) return;
-    team_.seen_membership = now;
-    team_.looked = true;
-    for (std::size_t member = 0; member < team_.ranks.size(); ++member)
-        if (!team_.world.alive(team_.ranks[member]))
-            return break_down(SEA_ERR_DEAD,
-                              fmt::format("rank {}, member {} of the team, has ended", team_.ranks[member], member));
+    while (team_.seen_ended < team_.world.ended()) {
+        const int rank = team_.world.ended_rank(team_.seen_ended++), member = team_.who.member(rank);
+        if (member >= 0)
+            return break_down(SEA_ERR_DEAD, fmt::format("rank {}, member {} of the team, has ended", rank, member));
+    }
 }
 
 void call::break_down(int status, std::string reason) { team_.mail.break_down(&box_, status, std::move(reason)); }
@@ -158,9 +153,9 @@ void call::tell_others() const
 {
     if (box_.status == SEA_ERR_DEAD) return; // they see it themselves
     signature notice{.what = kind::notice, .root = box_.status};
-    for (std::size_t member = 0; member < team_.ranks.size(); ++member)
-        if (int(member) != team_.me && team_.world.alive(team_.ranks[member]))
-            team_.world.send(team_.ranks[member], {box_.id, box_.sequence, 0, notice}, nullptr, 0, nullptr);
+    for (int member = 0; member < team_.who.size(); ++member)
+        if (member != team_.me && team_.world.alive(team_.who.rank(member)))
+            team_.world.send(team_.who.rank(member), {box_.id, box_.sequence, 0, notice}, nullptr, 0, nullptr);
 }
 
 } // namespace onesea::coll

@@ -11,6 +11,7 @@
 
 #include "coll/courier.hpp"
 #include "coll/mailbox.hpp"
+#include "coll/members.hpp"
 #include "coll/topology.hpp"
 
 #include <atomic>
@@ -21,18 +22,17 @@
 namespace onesea::coll {
 
 struct team {
-    team(mailbox &m, courier &c, const context_id &id, std::vector<int> members, int own_rank);
+    team(mailbox &m, courier &c, const context_id &id, members all, int own_rank);
 
     mailbox &mail;
     courier &world;
     context_id context;
-    std::vector<int> ranks; // of the members
-    int me = -1;            // -1: the caller is none of them
+    members who;
+    int me = -1; // -1: the caller is none of them
     layout places;
     box *messages = nullptr; // nullptr: the name is taken, or the caller is no member
     std::atomic<bool> busy{false};
-    std::uint32_t seen_membership;
-    bool looked = false; // at who lives
+    std::uint32_t seen_ended = 0; // how far it has been looked at who has ended
 };
 
 class call {
@@ -42,7 +42,7 @@ class call {
     call &operator=(const call &) = delete;
 
     int me() const { return team_.me; }
-    int size() const { return int(team_.ranks.size()); }
+    int size() const { return team_.who.size(); }
     const layout &places() const { return team_.places; }
     std::uint32_t sequence() const { return box_.sequence; }
     bool broken() const { return box_.broken.load(std::memory_order_acquire); }

@@ -25,13 +25,6 @@ words input_of(int member, std::size_t count)
     return w;
 }
 
-std::vector<int> all_of(int n)
-{
-    std::vector<int> ranks(std::size_t(n), 0);
-    std::iota(ranks.begin(), ranks.end(), 0);
-    return ranks;
-}
-
 template <class Body>
 int one_call(team &t, const signature &s, Body &&body)
 {
@@ -44,6 +37,15 @@ struct place {
     int ranks, nodes;
     std::size_t count; // words of a part
 };
+
+// As SEA_TEAM_WORLD or as a list: both must do.
+members all_of(const place &p)
+{
+    if (p.count != 500) return members::of_world(p.ranks);
+    std::vector<int> ranks(std::size_t(p.ranks), 0);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return members(std::move(ranks));
+}
 
 std::vector<place> places()
 {
@@ -62,7 +64,7 @@ class CollectiveTest : public testing::TestWithParam<place> {
         const place p = GetParam();
         fake::job j(p.ranks, p.nodes, unsigned(p.ranks * 100 + p.nodes));
         j.run([&](int rank, mailbox &m, courier &c) {
-            team t(m, c, world_context, all_of(p.ranks), rank);
+            team t(m, c, world_context, all_of(p), rank);
             body(t);
             EXPECT_EQ(0u, m.early_count(world_context));
         });
@@ -149,7 +151,7 @@ std::vector<double> sum_of_doubles(int n, int nodes, std::size_t count, unsigned
     results.resize(std::size_t(n));
     fake::job j(n, nodes, seed);
     j.run([&](int rank, mailbox &m, courier &c) {
-        team t(m, c, world_context, all_of(n), rank);
+        team t(m, c, world_context, members::of_world(n), rank);
         std::vector<double> in(count), out(count);
         for (std::size_t i = 0; i < count; ++i) in[i] = 1.0 / (double(word_of(rank, i)) + 1.0);
         EXPECT_EQ(SEA_OK, one_call(t, {.what = kind::allreduce}, [&](call &k) {
@@ -177,7 +179,7 @@ TEST(FailureTest, a_member_that_dies_at_any_message_ends_the_calls_of_all)
         fake::job j(n, 1 + int(seed % 2), seed);
         j.kill_after(victim, 1 + int(seed * 7 % 60));
         j.run([&](int rank, mailbox &m, courier &w) {
-            team t(m, w, world_context, all_of(n), rank);
+            team t(m, w, world_context, members::of_world(n), rank);
             std::vector<double> in(9000), out(9000);
             int status = SEA_OK;
             for (int i = 0; i < 1000 && status == SEA_OK; ++i)
@@ -194,7 +196,7 @@ TEST(FailureTest, members_that_disagree_are_all_told)
 {
     fake::job j(4, 1, 3);
     j.run([&](int rank, mailbox &m, courier &w) {
-        team t(m, w, world_context, all_of(4), rank);
+        team t(m, w, world_context, members::of_world(4), rank);
         long v = 0;
         int status = rank == 2 ? one_call(t, {.what = kind::barrier}, [](call &c) { barrier(c); })
                                : one_call(t, {.what = kind::broadcast}, [&](call &c) { broadcast(c, 0, &v, 8); });

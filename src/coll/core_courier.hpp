@@ -14,7 +14,8 @@ class core_courier final : public courier {
     void nudge() override;
     bool alive(int rank) override;
     int node_of(int rank) override;
-    std::uint32_t membership() override;
+    std::uint32_t ended() override;
+    int ended_rank(std::uint32_t i) override;
 };
 
 mailbox &the_mailbox();

@@ -18,14 +18,15 @@ class courier {
     virtual int send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent) = 0;
 
     // Makes progress until ready(argument), at the latest until the deadline (SEA_ERR_TIMEOUT). Calls ready again after
-    // nudge(), after sent counters grew and after membership() changed.
+    // nudge(), after sent counters grew and after ended() grew.
     virtual int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) = 0;
     virtual void nudge() = 0;
 
     virtual bool alive(int rank) = 0;
     virtual int node_of(int rank) = 0;
-    // Another number whenever a rank came, left or died.
-    virtual std::uint32_t membership() = 0;
+    // How many ranks have left or died so far, and which was the i-th of them, i < ended().
+    virtual std::uint32_t ended() = 0;
+    virtual int ended_rank(std::uint32_t i) = 0;
 
   protected:
     ~courier() = default;

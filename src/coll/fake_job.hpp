@@ -31,7 +31,8 @@ class post_office final : public courier {
     void nudge() override {}
     bool alive(int rank) override;
     int node_of(int rank) override;
-    std::uint32_t membership() override;
+    std::uint32_t ended() override;
+    int ended_rank(std::uint32_t i) override;
 
   private:
     job &job_;
@@ -87,7 +88,7 @@ class job {
     std::mt19937 random_;
     int per_node_;
     std::vector<bool> alive_;
-    std::uint32_t membership_ = 0;
+    std::vector<int> ended_;
     int victim_ = -1, countdown_ = 0;
     std::vector<std::unique_ptr<post_office>> offices_;
     std::vector<std::unique_ptr<mailbox>> mailboxes_;
@@ -128,7 +129,7 @@ class job {
     {
         if (victim_ < 0 || --countdown_ > 0 || !alive_[std::size_t(victim_)]) return;
         alive_[std::size_t(victim_)] = false;
-        ++membership_;
+        ended_.push_back(victim_);
     }
 };
 
@@ -175,10 +176,16 @@ inline bool post_office::alive(int rank)
 
 inline int post_office::node_of(int rank) { return rank / job_.per_node_; }
 
-inline std::uint32_t post_office::membership()
+inline std::uint32_t post_office::ended()
 {
     std::lock_guard lock(job_.mutex_);
-    return job_.membership_;
+    return std::uint32_t(job_.ended_.size());
+}
+
+inline int post_office::ended_rank(std::uint32_t i)
+{
+    std::lock_guard lock(job_.mutex_);
+    return job_.ended_[i];
 }
 
 } // namespace onesea::coll::fake

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/context.hpp"
 #include "coll/mailbox.hpp"
+#include "coll/members.hpp"
 #include "coll/reduction.hpp"
 #include "coll/topology.hpp"
 
@@ -51,6 +52,41 @@ TEST(TopologyTest, every_tree_reaches_everybody_once_and_crosses_nodes_seldom)
                     }
                     EXPECT_EQ(layout(node, 0).nodes() - 1, crossings);
                 }
+}
+
+TEST(TopologyTest, members_side_by_side_need_no_table)
+{
+    for (int n : {1, 2, 5, 17, 40})
+        for (int per_node : {1, 3, 20, 40}) {
+            std::vector<int> node;
+            for (int m = 0; m < n; ++m) node.push_back(m / per_node);
+            for (int me = 0; me < n; ++me) {
+                const layout table(node, me), search([&](int m) { return m / per_node; }, n, me);
+                ASSERT_EQ(table.nodes(), search.nodes());
+                ASSERT_EQ(table.node(), search.node());
+                EXPECT_EQ(table.tree_in_node().parent, search.tree_in_node().parent);
+                EXPECT_EQ(table.tree_in_node().children, search.tree_in_node().children);
+                for (int root : {0, n / 2, n - 1})
+                    for (auto shape : {between_nodes::binomial, between_nodes::chain}) {
+                        EXPECT_EQ(table.tree_from(root, shape).parent, search.tree_from(root, shape).parent);
+                        EXPECT_EQ(table.tree_from(root, shape).children, search.tree_from(root, shape).children);
+                    }
+            }
+        }
+}
+
+TEST(MembersTest, finds_a_rank_whatever_the_order)
+{
+    const members sorted({3, 5, 9}), mixed({9, 3, 5}), world = members::of_world(4);
+    EXPECT_EQ(1, sorted.member(5));
+    EXPECT_EQ(2, mixed.member(5));
+    EXPECT_EQ(0, mixed.member(9));
+    EXPECT_EQ(9, mixed.rank(0));
+    EXPECT_EQ(-1, mixed.member(4));
+    EXPECT_EQ(-1, sorted.member(10));
+    EXPECT_EQ(3, world.member(3));
+    EXPECT_EQ(-1, world.member(4));
+    EXPECT_EQ(-1, world.member(-1));
 }
 
 TEST(ReductionTest, wraps_integers_and_keeps_the_order_of_operands)

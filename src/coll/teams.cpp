@@ -5,8 +5,6 @@
 #include "coll/core_courier.hpp"
 #include "core/internal.hpp"
 
-#include <numeric>
-
 namespace onesea::coll {
 namespace {
 
@@ -41,10 +39,8 @@ void team_table::open(mailbox &m, courier &c, int own_rank, int world_size)
     mail_ = &m;
     world_ = &c;
     own_rank_ = own_rank;
-    std::vector<int> all(std::size_t(world_size), 0);
-    std::iota(all.begin(), all.end(), 0);
     places_.resize(1);
-    places_[0].what = std::make_shared<team>(m, c, world_context, std::move(all), own_rank);
+    places_[0].what = std::make_shared<team>(m, c, world_context, members::of_world(world_size), own_rank);
 }
 
 void team_table::close()
@@ -68,9 +64,9 @@ int team_table::find(const char *function, sea_team handle, std::shared_ptr<team
                 handle);
 }
 
-int team_table::add(const char *function, const context_id &id, std::vector<int> members, sea_team *result)
+int team_table::add(const char *function, const context_id &id, members all, sea_team *result)
 {
-    auto made = std::make_shared<team>(*mail_, *world_, id, std::move(members), own_rank_);
+    auto made = std::make_shared<team>(*mail_, *world_, id, std::move(all), own_rank_);
     if (!made->messages)
         return fail(SEA_ERR_STATE, "{}: this team is being made by another thread at the same moment", function);
     std::lock_guard lock(mutex_);

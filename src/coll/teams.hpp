@@ -19,7 +19,7 @@ class team_table {
 
     // SEA_OK, or SEA_ERR_INVALID with the text set.
     int find(const char *function, sea_team handle, std::shared_ptr<team> *result);
-    int add(const char *function, const context_id &id, std::vector<int> members, sea_team *result);
+    int add(const char *function, const context_id &id, members all, sea_team *result);
     int remove(sea_team handle);
     // How often this list and tag were used before.
     std::uint64_t count_use(const context_id &list);

@@ -9,6 +9,7 @@
 //        └─► b ─► c            └─► e
 #pragma once
 
+#include <functional>
 #include <vector>
 
 namespace onesea::coll {
@@ -23,15 +24,18 @@ struct tree {
 
 enum class between_nodes { binomial, chain };
 
+// Nodes are counted in the order in which members appear on them.
 class layout {
   public:
     layout() = default;
+    // Any order of members; keeps two tables.
     layout(const std::vector<int> &node_of_member, int me);
+    // Those of a node are neighbours, and the first node is 0: keeps nothing, asks and searches instead.
+    layout(std::function<int(int member)> node_of, int members, int me);
 
-    int members() const { return int(place_.size()); }
-    int nodes() const { return int(groups_.size()); }
-    int node() const { return place_[std::size_t(me_)].group; } // of the caller, counted in order of appearance
-    int leader(int node) const { return groups_[std::size_t(node)].front(); }
+    int nodes() const { return nodes_; }
+    int node() const { return group_of(me_); } // of the caller
+    int leader(int node) const { return at(node, 0); }
     tree tree_from(int root, between_nodes shape) const;
     tree tree_in_node() const; // of the caller's node, from its leader
 
@@ -39,10 +43,16 @@ class layout {
     struct place {
         int group, index;
     };
-    int me_ = 0;
-    std::vector<std::vector<int>> groups_; // members of each node
-    std::vector<place> place_;             // of each member
+    int me_ = 0, nodes_ = 0, members_ = 0;
+    std::vector<std::vector<int>> groups_;   // members of each node
+    std::vector<place> place_;               // of each member
+    std::function<int(int member)> node_of_; // instead of the two
 
+    int group_of(int member) const { return node_of_ ? node_of_(member) : place_[std::size_t(member)].group; }
+    int index_of(int member) const;
+    int size_of(int node) const;
+    int at(int node, int index) const;
+    int first_from(int node) const; // the first member on this node or a later one
     void add_node_part(tree *t, int first) const;
     void add_leader_part(tree *t, int root, between_nodes shape) const;
 };

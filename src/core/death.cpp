@@ -40,7 +40,8 @@ void fail_operations_on(int rank, int status)
         }
 }
 
-std::uint32_t membership() { return engine().arena.header().membership.load(std::memory_order_acquire); }
+std::uint32_t ended() { return engine().arena.ranks().ended(); }
+int ended_rank(std::uint32_t i) { return engine().arena.ranks().ended_rank(i); }
 
 void check_membership()
 {

@@ -26,9 +26,10 @@ int send_internal_am(int rank, int id, const void *header, std::size_t header_by
 int wait_until(bool (*ready)(void *argument), void *argument, nanoseconds deadline);
 void nudge();
 
-// Another number whenever a rank came, left or died; wait_until() calls `ready` after it has changed. With it a waiter
-// that watches many ranks asks sea_alive() only when it must.
-std::uint32_t membership();
+// How many ranks have left or died so far, and which was the i-th of them; wait_until() calls `ready` after the number
+// has grown. With them a waiter that watches many ranks looks only at those who have ended.
+std::uint32_t ended();
+int ended_rank(std::uint32_t i);
 
 // Now plus this thread's sea_set_timeout(), or `never`.
 nanoseconds thread_deadline();
