@@ -61,7 +61,8 @@ class link {
     std::size_t max_frame() const { return max_datagram_ - header_bytes - frame_bytes - cipher_.tag_size(); }
     const direction_keys &keys_in() const { return config_.in; }
 
-    void send(const outgoing &message);
+    // False: nothing can be built now that could not be built before.
+    bool send(const outgoing &message);
     void flush() { flushed_ = true; }
 
     // The next datagram to send now; false if there is none.
@@ -176,7 +177,7 @@ class link {
     std::size_t grant_ = first_grant;
     link_counts counts_;
 
-    void pack(const outgoing &message, bool notice);
+    bool pack(const outgoing &message, bool notice);
     bool window_open(std::size_t charge) const;
     bool front_may_go(std::uint64_t now) const;
     bundle *next_bundle(std::uint64_t now);

@@ -11,13 +11,6 @@ namespace {
 
 std::size_t charge_of(std::size_t bytes) { return bytes + packet_overhead; }
 
-void append(std::vector<std::byte> &to, const void *from, std::size_t n)
-{
-    if (n == 0) return;
-    auto *bytes = static_cast<const std::byte *>(from);
-    to.insert(to.end(), bytes, bytes + n);
-}
-
 } // namespace
 
 link::link(const link_config &config, crypto &cipher, sink &to)
@@ -27,11 +20,11 @@ link::link(const link_config &config, crypto &cipher, sink &to)
 
 link::~link() = default;
 
-void link::send(const outgoing &m)
+bool link::send(const outgoing &m)
 {
     if (failed_) {
         if (m.done) m.done->settled(m.done, SEA_ERR_LINK);
-        return;
+        return false;
     }
     if (m.notice) ++notices_out_;
     if (!m.borrow || m.bytes <= copy_limit) return pack(m, m.notice);
@@ -39,10 +32,11 @@ void link::send(const outgoing &m)
     bulk.bulk = std::make_unique<long_message>(long_message{m, 0, 0});
     bulk.ordered = m.ordered;
     queue_.push_back(std::move(bulk));
+    return true;
 }
 
 // Adds a small message to the open item at the end of the queue, or begins one.
-void link::pack(const outgoing &m, bool notice)
+bool link::pack(const outgoing &m, bool notice)
 {
     const std::size_t payload = m.prefix_bytes + m.bytes, need = frame_bytes + padded(payload);
     const bool ordered = m.ordered || notice; // notices are counted, so they must come in order
@@ -57,14 +51,17 @@ void link::pack(const outgoing &m, bool notice)
     frame head = m.head;
     head.length = std::uint32_t(payload);
     head.flags = std::uint8_t((head.flags & ~notice_flag) | frame_flags::last | (notice ? notice_flag : 0));
-    append(open.content, &head, sizeof head);
-    append(open.content, m.prefix, m.prefix_bytes);
-    append(open.content, m.payload, m.bytes);
-    open.content.resize((open.content.size() + 7) & ~std::size_t(7));
+    const std::size_t at = open.content.size();
+    open.content.resize(at + need);
+    std::byte *to = open.content.data() + at;
+    std::memcpy(to, &head, sizeof head);
+    if (m.prefix_bytes) std::memcpy(to + sizeof head, m.prefix, m.prefix_bytes);
+    if (m.bytes) std::memcpy(to + sizeof head + m.prefix_bytes, m.payload, m.bytes);
     if (m.done) {
         open.done.push_back(m.done);
         open.asks = true;
     }
+    return !fits || in_flight_ == 0;
 }
 
 bool link::window_open(std::size_t charge) const

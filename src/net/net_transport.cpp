@@ -68,7 +68,8 @@ class net_transport final : public transport {
     struct peer {
         std::unique_ptr<net::link> link;
         endpoint where;
-        bool touched = false;
+        int rank = -1;
+        bool touched = false, active = false;
         unsigned lately = 0; // packets since the last look for the busiest peer
     };
     net_config config_;
@@ -80,7 +81,10 @@ class net_transport final : public transport {
     fault_injector faults_;
     std::unique_ptr<datagram[]> batch_;
     std::unordered_map<int, peer> peers_;
+    int last_rank_ = -1; // that find() was asked for, and what it found
+    peer *last_ = nullptr;
     std::vector<peer *> touched_;
+    std::vector<peer *> active_; // has work, a timer, or was heard of lately: nobody walks the others
     std::size_t budget_;
     nanoseconds next_share_ = 0, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
     drop_counts drops_;
@@ -103,6 +107,7 @@ class net_transport final : public transport {
                 const endpoint &expected);
     void take(std::span<std::byte> bytes, const endpoint &from, nanoseconds now);
     void touch(peer &p);
+    void activate(peer &p);
     void share_budget(nanoseconds now);
     void run_timers(nanoseconds now);
     bool take_all(nanoseconds now);
@@ -133,8 +138,11 @@ link_config net_transport::link_config_for(int rank, const peer_address &where) 
 
 net_transport::peer *net_transport::find(int rank)
 {
+    if (rank == last_rank_) return last_;
     auto known = peers_.find(rank);
-    return known == peers_.end() ? nullptr : &known->second;
+    if (known == peers_.end()) return nullptr;
+    last_rank_ = rank;
+    return last_ = &known->second;
 }
 
 // nullptr: nobody knows where that rank is.
@@ -145,13 +153,22 @@ net_transport::peer *net_transport::make(int rank)
     peer &p = peers_[rank];
     p.link = std::make_unique<net::link>(link_config_for(rank, where), cipher_, sink_);
     p.where = endpoint(where);
-    next_share_ = 0;
+    p.rank = rank;
     return &p;
+}
+
+void net_transport::activate(peer &p)
+{
+    if (p.active) return;
+    p.active = true;
+    active_.push_back(&p);
+    next_share_ = 0;
 }
 
 void net_transport::touch(peer &p)
 {
     if (p.touched) return;
+    activate(p);
     p.touched = true;
     touched_.push_back(&p);
 }
@@ -164,19 +181,20 @@ void net_transport::send(int rank, const outgoing &message)
         if (message.done) message.done->settled(message.done, SEA_ERR_DEAD);
         return;
     }
-    p->link->send(message);
-    if (p->touched) return; // poll() sends what it gathers, with the acknowledgement
+    const bool more = p->link->send(message);
+    activate(*p);
+    if (p->touched || !more) return; // poll() sends what it gathers, with the acknowledgement
     pump(*p, io_.now());
 }
 
 void net_transport::flush()
 {
     nanoseconds now = 0;
-    for (auto &[rank, p] : peers_) {
-        if (!p.link->has_queued()) continue;
-        p.link->flush();
+    for (std::size_t i = 0; i < active_.size(); ++i) { // settling may make links
+        if (!active_[i]->link->has_queued()) continue;
+        active_[i]->link->flush();
         if (!now) now = io_.now();
-        pump(p, now);
+        pump(*active_[i], now);
     }
 }
 
@@ -289,14 +307,15 @@ void net_transport::run_timers(nanoseconds now)
 {
     next_deadline_ = never;
     due_.clear();
-    for (auto &[rank, p] : peers_) {
-        if (p.link->deadline() <= now)
-            due_.push_back(rank);
+    for (peer *p : active_) {
+        if (p->link->deadline() <= now)
+            due_.push_back(p->rank);
         else
-            next_deadline_ = std::min(next_deadline_, p.link->deadline());
+            next_deadline_ = std::min(next_deadline_, p->link->deadline());
     }
     for (std::size_t i = 0; i < due_.size(); ++i) {
         peer *p = find(due_[i]);
+        if (!p) continue;
         bool failed = p->link->has_failed();
         p->link->on_time(now);
         pump(*p, now);
@@ -304,30 +323,36 @@ void net_transport::run_timers(nanoseconds now)
     }
 }
 
-// What the socket buffer holds is divided among the peers that were heard of lately.
+// What the socket buffer holds is divided among the peers that were heard of lately; those that have been silent for
+// longer and have nothing to do are forgotten here. The busiest one is connected to.
 void net_transport::share_budget(nanoseconds now)
 {
-    std::size_t active = 0;
-    unsigned packets = 0, most = 0;
+    std::size_t sharers = 0;
+    unsigned packets = 0;
     const peer *busiest = nullptr;
-    for (auto &[rank, p] : peers_) {
-        active += p.link->last_heard() + active_time > now;
-        unsigned lately = std::exchange(p.lately, 0);
-        packets += lately;
-        if (lately <= most) continue;
-        most = lately;
-        busiest = &p;
-    }
+    unsigned most = 0;
+    std::erase_if(active_, [&](peer *p) {
+        const bool lately = p->link->last_heard() + active_time > now;
+        p->active = lately || !p->link->idle() || p->link->deadline() != never;
+        sharers += lately;
+        packets += p->lately;
+        if (p->lately > most) {
+            most = p->lately;
+            busiest = p;
+        }
+        p->lately = 0;
+        return !p->active;
+    });
     if (most >= express_packets && most > packets / 2) io_.prefer(busiest->where);
-    std::size_t share = std::clamp(budget_ / std::max<std::size_t>(active, 1), least_grant, most_grant);
-    for (auto &[rank, p] : peers_) p.link->set_grant(share);
+    std::size_t share = std::clamp(budget_ / std::max<std::size_t>(sharers, 1), least_grant, most_grant);
+    for (peer *p : active_) p->link->set_grant(share);
     next_share_ = now + share_period;
 }
 
 bool net_transport::arm(bool)
 {
     next_deadline_ = never;
-    for (auto &[rank, p] : peers_) next_deadline_ = std::min(next_deadline_, p.link->deadline());
+    for (peer *p : active_) next_deadline_ = std::min(next_deadline_, p->link->deadline());
     if (blocked_until_ && next_deadline_ < blocked_until_) next_deadline_ = blocked_until_;
     return !faults_.holding();
 }
@@ -341,13 +366,15 @@ void net_transport::peer_gone(int rank, bool cleanly)
     if (known == peers_.end()) return;
     peer dying = std::move(known->second);
     std::erase(touched_, &known->second);
+    std::erase(active_, &known->second);
+    if (last_ == &known->second) last_rank_ = -1;
     peers_.erase(known);
     dying.link->settle_all(cleanly ? SEA_OK : SEA_ERR_DEAD);
 }
 
 bool net_transport::idle() const
 {
-    return std::all_of(peers_.begin(), peers_.end(), [](auto &p) { return p.second.link->idle(); });
+    return std::all_of(active_.begin(), active_.end(), [](peer *p) { return p->link->idle(); });
 }
 
 void net_transport::close()
