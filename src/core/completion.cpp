@@ -10,34 +10,21 @@ namespace {
 
 void settled(delivery *d, int status) { message_ended(static_cast<operation *>(d), status); }
 
-void queue_start(operation *op) { engine().startable.push_back(op->index); }
-
 void start_dependents(operation *op)
 {
-    auto &e = engine();
-    for (std::uint32_t index : op->dependents) e.startable.push_back(index);
+    for (std::uint32_t index : op->dependents) engine().startable.push_back(index);
     op->dependents.clear();
-    operation *oldest = e.operations.oldest();
-    if (oldest && oldest->state == operation::phase::deferred && oldest->after == SEA_OP_ALL) queue_start(oldest);
+    start_who_waits_for_all();
 }
 
-void start_now(operation *op, std::function<void(operation *)> start)
+// An ordered one must not overtake those that ask for an extent first.
+bool held_by_order(operation *op)
 {
+    if (!op->counted_ordered) return false;
     peer &p = engine().peer_of(op->target);
-    if (op->counted_ordered && p.ordered_checks > 0) {
-        op->state = operation::phase::deferred;
-        op->start = std::move(start);
-        p.held.push_back(op->index);
-        return;
-    }
-    op->state = operation::phase::active;
-    op->starting = true;
-    op->parts = 1;
-    start(op);
-    if (!op->local_at_end) local_completion(op);
-    part_done(op, SEA_OK);
-    op->starting = false;
-    maybe_release(op);
+    if (p.ordered_checks == 0) return false;
+    p.held.push_back(op->index);
+    return true;
 }
 
 std::string describe(const operation *op)
@@ -97,21 +84,50 @@ int check_after(const sea_opts *opts)
     return fail(SEA_ERR_HANDLE, "the start condition {:#x} is not a handle", opts->after);
 }
 
-void run_or_defer(operation *op, std::function<void(operation *)> start)
+start_time when_to_start(operation *op)
 {
     auto &e = engine();
-    if (op->after == SEA_OP_NONE) return start_now(op, std::move(start));
     if (op->after == SEA_OP_ALL) {
-        if (e.operations.oldest() == op) return start_now(op, std::move(start));
-    } else {
+        if (e.operations.oldest() != op || e.quick_unfinished > 0) {
+            ++e.waiting_for_all;
+            return start_time::later;
+        }
+    } else if (op->after != SEA_OP_NONE) {
         operation *before = e.operations.find(op->after);
-        if (!before || (before->state == operation::phase::done && before->status == SEA_OK))
-            return start_now(op, std::move(start));
-        if (before->state == operation::phase::done) return complete(op, before->status);
-        before->dependents.push_back(op->index);
+        if (before && before->state != operation::phase::done) {
+            before->dependents.push_back(op->index);
+            return start_time::later;
+        }
+        if (before && before->status != SEA_OK) {
+            complete(op, before->status);
+            return start_time::never;
+        }
     }
-    op->state = operation::phase::deferred;
-    op->start = std::move(start);
+    op->after = SEA_OP_NONE;
+    return held_by_order(op) ? start_time::later : start_time::now;
+}
+
+void begin_start(operation *op)
+{
+    op->state = operation::phase::active;
+    op->starting = true;
+    op->parts = 1;
+}
+
+void end_start(operation *op)
+{
+    if (!op->local_at_end) local_completion(op);
+    part_done(op, SEA_OK);
+    op->starting = false;
+    maybe_release(op);
+}
+
+void start_who_waits_for_all()
+{
+    auto &e = engine();
+    operation *oldest = e.operations.oldest();
+    if (e.quick_unfinished == 0 && oldest && oldest->state == operation::phase::deferred && oldest->after == SEA_OP_ALL)
+        e.startable.push_back(oldest->index);
 }
 
 void run_startable()
@@ -122,13 +138,18 @@ void run_startable()
         e.startable.pop_front();
         if (op->state != operation::phase::deferred) continue;
         operation *before = op->after == SEA_OP_ALL ? nullptr : e.operations.find(op->after);
+        if (op->after == SEA_OP_ALL) --e.waiting_for_all;
+        op->after = SEA_OP_NONE;
+        if (before && before->status != SEA_OK) op->failed_start = before->status;
+        if (op->failed_start == SEA_OK && held_by_order(op)) continue;
         auto start = std::move(op->start);
-        if (before && before->status != SEA_OK)
-            complete(op, before->status);
-        else if (op->failed_start != SEA_OK)
+        if (op->failed_start != SEA_OK) {
             complete(op, op->failed_start);
-        else
-            start_now(op, std::move(start));
+            continue;
+        }
+        begin_start(op);
+        start(op);
+        end_start(op);
     }
 }
 

@@ -11,6 +11,7 @@ void rank_is_gone(int rank)
 {
     auto &e = engine();
     bool cleanly = e.arena.ranks().state(rank) == shm::rank_state::left;
+    if (auto known = e.peers.find(rank); known != e.peers.end()) known->second->carrier = nullptr;
     close_window(rank);
     e.for_each_transport([&](transport &t) { t.peer_gone(rank, cleanly); });
     fail_operations_on(rank, SEA_ERR_DEAD);

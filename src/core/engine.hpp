@@ -26,6 +26,12 @@
 
 namespace onesea::core {
 
+// Small puts that need no operation each (quick.cpp): of one epoch of a fence.
+struct quick_puts : delivery {
+    int rank = -1;
+    std::uint8_t epoch = 0;
+};
+
 // What this rank keeps of a rank that it has dealt with.
 struct peer {
     std::uint32_t unfinished[2] = {0, 0}; // operations by epoch; a fence starts a new epoch and waits for the old one
@@ -37,6 +43,8 @@ struct peer {
     std::string first_error_text;
     std::map<std::uint64_t, std::uint64_t> extents; // of segments there: first offset -> end; see extents.cpp
     sea_pair_stats stats{};
+    quick_puts quick[2];
+    transport *carrier = nullptr; // that takes quick puts to it; nullptr: none, not known yet, or the rank has ended
 };
 
 enum class role : std::uint8_t { absent, starting, running, ended };
@@ -55,6 +63,8 @@ class engine_state final : public sink {
     operation_table operations;
     handler_queue handlers;
     std::deque<std::uint32_t> startable; // deferred operations whose condition has come true
+    std::uint32_t quick_unfinished = 0;  // puts without an operation
+    std::uint32_t waiting_for_all = 0;   // operations that wait for all earlier ones
 
     peer &peer_of(int rank);
     transport *route(int rank) const; // nullptr: no such rank, or unreachable
@@ -118,7 +128,27 @@ locked enter(); // takes the engine lock, ahead of threads that spin for complet
 operation *begin(int target, const sea_opts *opts);
 // Runs start(op) now or when its start condition has come true. SEA_ERR_HANDLE: nothing was begun.
 int check_after(const sea_opts *opts);
-void run_or_defer(operation *op, std::function<void(operation *)> start);
+enum class start_time : std::uint8_t { now, later, never };
+start_time when_to_start(operation *op); // later: it has been queued behind what it waits for. never: it has ended
+void begin_start(operation *op);
+void end_start(operation *op);
+template <class Start>
+void run_or_defer(operation *op, Start &&start)
+{
+    switch (when_to_start(op)) {
+    case start_time::now:
+        begin_start(op);
+        start(op);
+        return end_start(op);
+    case start_time::later:
+        op->state = operation::phase::deferred;
+        op->start = std::forward<Start>(start);
+        return;
+    case start_time::never:
+        return;
+    }
+}
+void start_who_waits_for_all();
 void local_completion(operation *op);
 void maybe_release(operation *op);             // gives it back to the table if nothing refers to it any more
 void message_ended(operation *op, int status); // one message that points at it has settled
@@ -169,6 +199,12 @@ int check_range(const char *function, sea_addr address, std::uint64_t bytes);
 // one.
 int native_put(int rank, std::uint64_t offset, const void *source, std::size_t bytes);
 int native_get(int rank, std::uint64_t offset, void *target, std::size_t bytes);
+
+// ---- quick.cpp ----
+
+inline constexpr std::uint64_t quick_id = 0; // in the place of an operation's id
+void quick_settled(delivery *d, int status);
+void quick_refused(int rank, std::uint64_t offset, int status);
 
 // ---- responder.cpp ----
 void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset = 0);

@@ -29,14 +29,13 @@ void operation_table::finish_order(operation *op)
 
 void operation_table::release(operation *op)
 {
-    std::uint32_t index = op->index, generation = op->generation + 1;
-    auto dependents = std::move(op->dependents);
-    dependents.clear();
-    *op = operation{};
-    op->index = index;
-    op->generation = generation == 0 ? 1 : generation;
-    op->dependents = std::move(dependents); // keeps its room
-    unused_.push_back(index);
+    static_cast<operation_state &>(*op) = {};
+    if (++op->generation == 0) op->generation = 1;
+    op->signals.clear();
+    op->dependents.clear();
+    if (!op->error_text.empty()) op->error_text = {};
+    if (op->start) op->start = nullptr;
+    unused_.push_back(op->index);
 }
 
 operation *operation_table::find(std::uint64_t id, bool *known)

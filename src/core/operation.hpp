@@ -14,11 +14,10 @@
 
 namespace onesea::core {
 
-struct operation : delivery {
+// What is set back when an operation's place is used again.
+struct operation_state {
     enum class phase : std::uint8_t { free, deferred, active, done };
 
-    std::uint32_t index = 0;
-    std::uint32_t generation = 1;
     phase state = phase::free;
     bool held = false;           // a handle, or a thread inside a blocking call, still refers to it
     bool local_done = false;     // the origin's buffer may be reused
@@ -40,26 +39,30 @@ struct operation : delivery {
     std::uint64_t reply_bytes = 0;     // get: still to come
     sea_addr counter_after = SEA_NULL; // get: the target counter, told at the end
 
-    // put, atomic: extents of the target that are being asked for; the signals that follow the data
+    // put, atomic: extents of the target that are being asked for
     std::uint32_t checks = 0;
-    struct signal {
-        sea_addr word;
-        std::uint64_t value;
-        int kind;
-    };
-    std::vector<signal> signals;
 
     // get: the bounds of where answers go; value: where it goes; am: the data that the target may pull
     void *memory = nullptr;
     std::size_t bytes = 0;
     sea_counter *origin_counter = nullptr;
     sea_counter *remote_counter = nullptr;
-    void (*finished)(operation *) = nullptr; // internal users; called once, at the end
+    void (*finished)(struct operation *) = nullptr; // internal users; called once, at the end
     void *context = nullptr;
     std::uint64_t context_id = 0;
+    sea_op after = SEA_OP_NONE; // what it waits for
+};
 
+struct operation : delivery, operation_state {
+    std::uint32_t index = 0;
+    std::uint32_t generation = 1;
+    struct signal {
+        sea_addr word;
+        std::uint64_t value;
+        int kind;
+    };
+    std::vector<signal> signals; // that follow the data of a put or atomic
     std::string error_text;
-    sea_op after = SEA_OP_NONE;
     std::function<void(operation *)> start; // deferred only
     std::vector<std::uint32_t> dependents;
     operation *older = nullptr, *newer = nullptr; // all unfinished ones, in the order of their calls

@@ -12,7 +12,10 @@ peer &engine_state::peer_of(int r)
 {
     if (r == last_peer_rank && last_peer) return *last_peer;
     auto &place = peers[r];
-    if (!place) place = std::make_unique<peer>();
+    if (!place) {
+        place = std::make_unique<peer>();
+        for (std::uint8_t i : {0, 1}) place->quick[i] = {{quick_settled}, r, i};
+    }
     last_peer_rank = r;
     last_peer = place.get();
     return *place;

@@ -162,9 +162,10 @@ void on_signal(int source, const frame &head, std::span<const std::byte> payload
 
 void on_done(int source, const frame &head)
 {
+    int status = std::int16_t(head.aux);
+    if (head.id == quick_id) return quick_refused(source, head.position, status);
     operation *op = engine().operations.find(head.id);
     if (!op || op->state != operation::phase::active) return;
-    int status = std::int16_t(head.aux);
     if (status == SEA_ERR_ADDRESS) forget_extents(source);
     if (status == SEA_OK) return part_done(op, SEA_OK);
     note_error(op, status,

@@ -15,7 +15,6 @@ namespace onesea::core {
 namespace {
 
 constexpr std::size_t copy_limit = 8192; // a longer put refers to the program's buffer until it is there
-constexpr std::uint32_t most_unfinished = 8192;
 
 bool keeps_order_natively(const operation *op, bool ordered)
 {
@@ -259,6 +258,7 @@ int put_with_signal(sea_addr target, const void *source, std::size_t bytes, sea_
     if (int s = check_after(opts)) return s;
     int rank = signal ? rank_of(signal) : rank_for(target, bytes, opts);
     bound_unfinished(lock, rank, opts);
+    remember_carrier(rank);
     count(rank, &sea_pair_stats::puts, bytes, 0);
     operation *op = begin(rank, opts);
     bool in_order = ordered(opts);
@@ -278,6 +278,7 @@ int put_with_signal(sea_addr target, const void *source, std::size_t bytes, sea_
 
 int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *opts)
 {
+    if (quick_put(target, source, bytes, opts) == SEA_OK) return SEA_OK;
     if (int s = check_transfer("sea_put", target, source, bytes, opts)) return s;
     int rank = rank_for(target, bytes, opts);
     if (!opts && rank != engine().rank) {

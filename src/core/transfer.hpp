@@ -20,4 +20,12 @@ void bound_unfinished(locked &lock, int rank, const sea_opts *opts);
 // Counts an operation and its bytes; SEA_OK. Any thread, with or without the lock.
 int count(int rank, std::uint64_t sea_pair_stats::*what, std::uint64_t bytes_out, std::uint64_t bytes_in);
 
+inline constexpr std::uint32_t most_unfinished = 8192; // operations on one rank
+
+// Puts to that rank may be quick from now on, if it is reached by messages.
+void remember_carrier(int rank);
+
+// quick.cpp: SEA_OK if the put was made without an operation; not_native: the long way, which also finds what is wrong.
+int quick_put(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts);
+
 } // namespace onesea::core

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The put that programs make most: small, to another node, without handle, counter or start condition. Its data is
+// copied into the message, so that it is locally complete at once, and only a fence asks for its end. It needs no
+// operation object: a number per fence's epoch counts those that are not settled. What the target refuses comes back
+// with `quick_id`, and the next fence tells it.
+//
+// Operations that start after *all* earlier ones count these puts as well. While such an operation waits, no put is
+// quick, so that it does not wait for later ones for ever.
+#include "core/transfer.hpp"
+
+namespace onesea::core {
+namespace {
+
+constexpr std::size_t quick_limit = 1024; // bytes
+
+bool plain(const sea_opts *opts)
+{
+    return !opts ||
+           (opts->size == sizeof(sea_opts) && !opts->op && (opts->flags & ~SEA_NOWAIT) == 0 && !opts->origin_counter &&
+            !opts->remote_counter && opts->target_counter == SEA_NULL && opts->after == SEA_OP_NONE);
+}
+
+bool in_window(sea_addr address, std::size_t bytes)
+{
+    std::uint64_t offset = sea_addr_offset(address);
+    std::uint64_t limit = offset < shm::segments_from ? engine().arena.header().heap_bytes : SEA_OFFSET_MASK + 1;
+    return offset != 0 && offset < limit && bytes <= limit - offset;
+}
+
+void note(peer &p, int status, std::string text)
+{
+    if (p.first_error != SEA_OK) return;
+    p.first_error = status;
+    p.first_error_text = std::move(text);
+}
+
+} // namespace
+
+void remember_carrier(int rank)
+{
+    auto &e = engine();
+    transport *t = e.route(rank);
+    const bool by_messages = t && rank != e.rank && !(t->capabilities() & capability::native_put);
+    e.peer_of(rank).carrier = by_messages ? t : nullptr;
+}
+
+void quick_settled(delivery *d, int status)
+{
+    auto &e = engine();
+    auto *puts = static_cast<quick_puts *>(d);
+    peer &p = e.peer_of(puts->rank);
+    --p.unfinished[puts->epoch];
+    if (status != SEA_OK)
+        note(p, status, fmt::format("a put to rank {} did not arrive: {}", puts->rank, sea_strerror(status)));
+    if (--e.quick_unfinished == 0) start_who_waits_for_all();
+}
+
+void quick_refused(int rank, std::uint64_t offset, int status)
+{
+    note(engine().peer_of(rank), status,
+         fmt::format("rank {} refused a put to offset {:#x}: {}", rank, offset, sea_strerror(status)));
+}
+
+int quick_put(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts)
+{
+    auto &e = engine();
+    if (bytes - 1 >= quick_limit || !source || !plain(opts)) return not_native;
+    if (e.state.load(std::memory_order_acquire) != role::running) return not_native;
+    const int rank = rank_of(target);
+    locked lock = enter();
+    if (rank != e.last_peer_rank || !e.last_peer || e.waiting_for_all > 0) return not_native;
+    peer &p = *e.last_peer;
+    if (!p.carrier || !in_window(target, bytes)) return not_native;
+    if (p.unfinished[0] + p.unfinished[1] >= most_unfinished) bound_unfinished(lock, rank, opts);
+    if (!p.carrier) return not_native; // it has ended meanwhile
+    ++p.unfinished[p.epoch];
+    ++e.quick_unfinished;
+    count(rank, &sea_pair_stats::puts, bytes, 0);
+    outgoing m;
+    m.head.type = frame_type::put;
+    m.head.position = sea_addr_offset(target);
+    m.head.id = quick_id;
+    m.payload = source;
+    m.bytes = bytes;
+    m.done = &p.quick[p.epoch];
+    p.carrier->send(rank, m);
+    activity();
+    return SEA_OK;
+}
+
+} // namespace onesea::core
