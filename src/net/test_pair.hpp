@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests only: two transports in one process over real UDP sockets on loopback.
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "net/constants.hpp"
+#include "net/net_transport.hpp"
+#include "net/udp_socket.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <random>
+#include <unistd.h>
+#include <vector>
+
+namespace onesea::net::test {
+
+struct memory_sink final : sink {
+    std::vector<std::byte> memory;
+    std::uint64_t frames = 0, bytes = 0;
+    void receive(int, const frame &head, std::span<const std::byte> payload) override
+    {
+        ++frames;
+        bytes += payload.size();
+        if (head.type == frame_type::put && !payload.empty())
+            std::memcpy(memory.data() + head.position, payload.data(), payload.size());
+    }
+};
+
+struct wait_for : delivery {
+    int status = 1;
+    wait_for()
+    {
+        settled = [](delivery *d, int s) { static_cast<wait_for *>(d)->status = s; };
+    }
+};
+
+class pair {
+  public:
+    udp_socket sockets[2];
+    std::uint16_t seen_at[2]; // the ports where they take each other to be
+    memory_sink sinks[2];
+    std::unique_ptr<transport> ends[2];
+    bool known[2] = {true, true};
+
+    explicit pair(const char *address, secure_mode mode = secure_mode::auth, std::uint32_t mtu = 65536,
+                  const char *faults = "", std::size_t buffer = wanted_socket_buffer, bool same_key = true)
+    {
+        for (int i = 0; i < 2; ++i) {
+            EXPECT_EQ(open_udp_socket(address, &sockets[i], buffer), SEA_OK) << last_error();
+            seen_at[i] = sockets[i].port;
+        }
+        for (int i = 0; i < 2; ++i) {
+            net_config c;
+            c.rank = i;
+            c.udp_fd = sockets[i].fd;
+            c.job_key[31] = same_key ? 1 : std::uint8_t(i);
+            c.secure = mode;
+            c.own_mtu = mtu;
+            EXPECT_EQ(parse_faults(faults, &c.faults), SEA_OK);
+            c.lookup = [this, address, mtu](int rank, peer_address *where) {
+                if (rank < 0 || rank > 1 || !known[rank]) return false;
+                ip_address ip;
+                parse_ip(address, &ip);
+                std::memcpy(where->address, ip.bytes, 16);
+                where->port = seen_at[rank];
+                where->mtu = mtu;
+                return true;
+            };
+            ends[i] = make_net_transport(c, sinks[i]);
+            sinks[i].memory.resize(32 << 20);
+        }
+    }
+    ~pair()
+    {
+        for (auto &s : sockets) ::close(s.fd);
+    }
+    template <class Done>
+    bool run(Done done, std::uint64_t limit = 20 * second)
+    {
+        for (auto until = now_ns() + limit; !done();) {
+            if (now_ns() > until) return false;
+            for (auto &e : ends) e->poll(now_ns());
+        }
+        return true;
+    }
+};
+
+inline outgoing put(std::uint64_t position, const std::vector<std::byte> &data, delivery *done)
+{
+    outgoing m;
+    m.head.type = frame_type::put;
+    m.head.position = position;
+    m.payload = data.data();
+    m.bytes = data.size();
+    m.borrow = true;
+    m.done = done;
+    return m;
+}
+
+inline std::vector<std::byte> noise(std::size_t n)
+{
+    std::vector<std::byte> v(n);
+    std::mt19937_64 random(n);
+    for (auto &b : v) b = std::byte(random());
+    return v;
+}
+
+inline void expect_long_put(pair &p, std::size_t bytes)
+{
+    auto data = noise(bytes);
+    wait_for w;
+    p.ends[0]->send(1, put(64, data, &w));
+    ASSERT_TRUE(p.run([&] { return w.status != 1; }));
+    EXPECT_EQ(w.status, SEA_OK);
+    EXPECT_EQ(std::memcmp(p.sinks[1].memory.data() + 64, data.data(), bytes), 0);
+    EXPECT_EQ(p.sinks[1].bytes, bytes);
+    EXPECT_TRUE(p.ends[0]->idle());
+}
+
+} // namespace onesea::net::test
