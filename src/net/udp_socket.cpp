@@ -81,8 +81,9 @@ int bind_and_tune(int fd, const ip_address &address, std::size_t buffer_bytes, u
     sockaddr_storage where;
     socklen_t size = to_sockaddr(address, &where);
     int on = 1;
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) return errno; // for a second, connected one
     if (bind(fd, reinterpret_cast<sockaddr *>(&where), size) != 0) return errno;
+    // For a second, connected one. After bind(): before it, the kernel may choose a port that another rank has.
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) return errno;
     if (getsockname(fd, reinterpret_cast<sockaddr *>(&where), &size) != 0) return errno;
     result->port = ntohs(address.is_v4() ? reinterpret_cast<sockaddr_in *>(&where)->sin_port
                                          : reinterpret_cast<sockaddr_in6 *>(&where)->sin6_port);
