@@ -3,7 +3,7 @@
 
 base < net, shm < core < coll, data, msg, dsm, io, observe < compat, cli, python. agent stands beside core on base, net
 and shm; cli may also see agent. bench, examples and compat see what a user sees: onesea.h, onesea.hpp and their own
-folder. The public header stands on nothing but the standard library.
+folder; but bench/memory plays the launcher to real agents, and sees agent. The public header stands on nothing but the standard library.
 """
 
 import re
@@ -20,6 +20,7 @@ BELOW = {
     "cli": {"base", "net", "shm", "core", "agent", *ABOVE_CORE},
     "python": {"base", "core", *ABOVE_CORE},
     "bench": set(),
+    "bench/memory": {"bench", "base", "net", "shm", "agent"},
     "examples": set(),
     "compat": set(),
     "include": set(),
@@ -31,6 +32,8 @@ INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 def folder_of(path):
     """The part of the house that a file belongs to: src/net/link.hpp -> net, cli/run.cpp -> cli."""
     parts = Path(path).parts
+    if "/".join(parts[:2]) in BELOW and len(parts) > 2:
+        return "/".join(parts[:2])
     return parts[1] if parts[0] == "src" and len(parts) > 2 else parts[0]
 
 
