@@ -265,6 +265,30 @@ STEP(506, after_all_waits_for_all_that_was_started)
     t.sync();
 }
 
+STEP(515, after_all_waits_for_small_puts_without_handles_and_later_ones_do_not_keep_it_waiting)
+{
+    constexpr std::size_t words = 4000;
+    place p(kind::heap, 8 * words), flag(kind::heap, 64);
+    poke8(flag.memory(), 0);
+    std::vector<sea_addr> all = t.exchange(p.address()), flags = t.exchange(flag.address());
+    std::size_t right = std::size_t((t.rank + 1) % t.size);
+    sea_opts o = SEA_OPTS_INIT;
+    o.flags = SEA_NOWAIT;
+    for (std::uint64_t round = 1; round <= 5; ++round) {
+        for (std::size_t i = 0; i < words; ++i) CHECK_OK(sea_put(all[right] + 8 * i, &round, 8, &o));
+        sea_op op;
+        sea_opts last = handled(&op, SEA_OP_ALL);
+        CHECK_OK(sea_put(flags[right], &round, 8, &last));
+        std::uint64_t later = round;
+        for (int i = 0; i < 100; ++i) CHECK_OK(sea_put(flags[right] + 8, &later, 8, &o));
+        CHECK_OK(sea_counter_wait(reinterpret_cast<sea_counter *>(flag.memory()), long(round), 30));
+        auto *in = reinterpret_cast<const std::uint64_t *>(p.memory());
+        for (std::size_t i = 0; i < words; ++i) CHECK_EQ(round, in[i]);
+        CHECK_OK(sea_wait(op, 30));
+        t.sync();
+    }
+}
+
 STEP(507, a_failed_start_condition_passes_its_status_on)
 {
     place p(kind::heap, 64);
