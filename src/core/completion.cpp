@@ -59,6 +59,7 @@ operation *begin(int target, const sea_opts *opts)
     operation *op = e.operations.take();
     op->delivery::settled = core::settled;
     op->target = target;
+    op->call_waits = blocking(opts);
     op->held = true; // by the call; conclude() lets go or makes it a handle
     if (opts) {
         op->origin_counter = opts->origin_counter;

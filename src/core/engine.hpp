@@ -86,7 +86,7 @@ class engine_state final : public sink {
     // Own memory for a peer's access; the text of the error is not set. *segment: registered memory that it lies in.
     int resolve(std::uint64_t offset, std::uint64_t bytes, bool write, void **memory, shm::segment **segment);
 
-    std::set<std::pair<int, std::uint64_t>> refused; // operations of others whose signals are not to be executed
+    std::set<std::pair<int, std::uint64_t>> refused;   // operations of others whose signals are not to be executed
     std::uint32_t seen_membership = 0, seen_ended = 0; // how far this process has followed who came and ended
     sea_death_fn on_death = nullptr;
     void *on_death_context = nullptr;

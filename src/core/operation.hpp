@@ -25,6 +25,7 @@ struct operation_state {
     bool messaged = false;       // a part went as a message, so its signals must follow as messages
     bool local_at_end = false;   // the origin's buffer is in use until the end
     bool result_is_ours = false; // memory belongs to the blocking call, not to the program
+    bool call_waits = false;     // its call returns when it is locally complete, not before
     bool awaits_reply = false;   // its messages being executed is not its end: an answer comes
     bool counted_ordered = false;
     std::uint8_t epoch = 0; // of its peer's fence

@@ -16,6 +16,8 @@
 namespace onesea::core {
 namespace {
 
+constexpr std::size_t copied_answer = 1024; // bytes; longer ones are sent from where they are
+
 // Keeps registered memory, or the buffer of an active message, in use until the transport no longer reads it.
 struct data_hold : delivery {
     shm::segment *segment;
@@ -260,7 +262,7 @@ void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *mem
     m.head.id = id;
     m.payload = memory;
     m.bytes = bytes;
-    m.borrow = t && bytes > std::min<std::size_t>(8192, t->max_frame(rank));
+    m.borrow = t && bytes > std::min(copied_answer, t->max_frame(rank));
     if (of || (m.borrow && segment)) {
         if (segment) ++segment->users;
         m.done = new data_hold{{data_sent}, segment, of};

@@ -14,7 +14,9 @@
 namespace onesea::core {
 namespace {
 
-constexpr std::size_t copy_limit = 8192; // a longer put refers to the program's buffer until it is there
+// Longer puts refer to the program's buffer until they are there: who waits for local completion would rather have
+// the copy, who does not wait would not.
+constexpr std::size_t copy_limit = 8192, copy_limit_nowait = 1024;
 
 bool keeps_order_natively(const operation *op, bool ordered)
 {
@@ -112,7 +114,7 @@ void send_put(operation *op, sea_addr target, const void *source, std::size_t by
     m.head.position = sea_addr_offset(target);
     m.payload = source;
     m.bytes = bytes;
-    m.borrow = bytes > std::min(copy_limit, t->max_frame(rank));
+    m.borrow = bytes > std::min(op->call_waits ? copy_limit : copy_limit_nowait, t->max_frame(rank));
     m.ordered = ordered;
     op->local_at_end |= m.borrow;
     send_message(op, rank, m, ends_by::execution);

@@ -37,9 +37,8 @@ inline constexpr std::size_t packet_overhead = 768;
 inline constexpr std::size_t short_packet = 512;
 
 // ---- Sharing packets ----
-inline constexpr std::size_t copy_limit = 1024;   // borrowed payloads up to this are copied, so that they share packets
-inline constexpr std::size_t pack_limit = 4096;   // bytes of small messages in one bundle
-inline constexpr std::size_t unsent_bundles = 16; // packed in advance while the window is closed; more waits unpacked
+inline constexpr std::size_t copy_limit = 1024; // borrowed payloads up to this are copied, so that they share packets
+inline constexpr std::size_t most_parts = 16;   // long messages that share a packet
 
 // ---- Times, ns ----
 inline constexpr std::uint64_t microsecond = 1000, millisecond = 1'000'000, second = 1'000'000'000;

@@ -47,7 +47,7 @@ class crypto {
     bool tagged() const { return mode_ != secure_mode::off; }
     std::size_t tag_size() const { return tagged() ? tag_bytes : 0; }
 
-    static constexpr std::size_t most_pieces = 4;
+    static constexpr std::size_t most_pieces = 2 * most_parts + 2;
 
     // Mode auth: the tag of a packet in pieces.
     void mac(const direction_keys &keys, std::uint64_t number, byte_pieces pieces, std::byte *tag);

@@ -2,10 +2,10 @@
 // The conversation with one peer, both directions: a state machine without I/O. It takes messages, verified packets
 // and the time; it gives datagrams, frames to the sink, and the time when it wants to be called again.
 //
-// Sending. Messages queue as items: small ones are packed into an open item, long ones are cut when they are sent.
-// When the windows allow, the front item becomes a *bundle*, which gets a number and lives until it is acknowledged; a
-// packet carries one bundle. A lost bundle goes again in a packet with a new number. An open item waits for company
-// while a bundle is in flight, until it is full, an acknowledgement comes, flush() is called or hold_limit has passed.
+// Sending. Messages wait in the outbox. When the windows allow, what is at its front becomes a *bundle*, which gets a
+// number and lives until it is acknowledged; a packet carries one bundle. A lost bundle goes again in a packet with a
+// new number. What does not fill a packet waits for company while another is in flight, until there is enough, an
+// acknowledgement comes, flush() is called or hold_limit has passed.
 //
 // Receiving. A bundle is executed when it comes, once; an ordered one when all lower numbers have been. A packet is
 // acknowledged only after its bundle was executed.
@@ -17,13 +17,14 @@
 // not come, so it is told, again and again until it has heard it.
 #pragma once
 
+#include "base/ring_queue.hpp"
 #include "base/transport.hpp"
 #include "net/crypto.hpp"
 #include "net/numbers.hpp"
+#include "net/outbox.hpp"
 #include "net/packet.hpp"
 #include "net/recovery.hpp"
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -33,11 +34,12 @@ namespace onesea::net {
 // One datagram to be sent, in pieces: what is long stays where it is.
 struct datagram {
     std::uint64_t number = 0; // of the packet
-    std::array<std::span<const std::byte>, 3> pieces;
+    std::array<std::span<const std::byte>, crypto::most_pieces> pieces;
     unsigned count = 0;
     std::size_t bytes = 0;
-    alignas(8) std::byte head[header_bytes + max_ack_bytes + frame_bytes];
-    alignas(8) std::byte tail[8 + tag_bytes];
+    static constexpr std::size_t short_run = 2 * frame_bytes; // content that is copied beside header or tag
+    alignas(8) std::byte head[header_bytes + max_ack_bytes + short_run];
+    alignas(8) std::byte tail[short_run + tag_bytes];
     alignas(8) std::byte small[short_packet];
     std::vector<std::byte> whole; // mode encrypt
 };
@@ -55,7 +57,7 @@ struct link_config {
 
 class link {
   public:
-    link(const link_config &config, crypto &cipher, sink &to);
+    link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool);
     ~link();
 
     std::size_t max_frame() const { return max_datagram_ - header_bytes - frame_bytes - cipher_.tag_size(); }
@@ -80,8 +82,10 @@ class link {
 
     void set_grant(std::size_t bytes) { grant_ = bytes; }
     std::uint64_t last_heard() const { return last_heard_; }
-    bool has_queued() const { return !queue_.empty(); }
-    bool idle() const { return queue_.empty() && bundles_.empty() && settling_.empty(); }
+    bool has_queued() const { return !outbox_.empty(); }
+    bool idle() const { return outbox_.empty() && bundles_.empty() && settling_.empty(); }
+    // Nobody expects anything of it: it gives back the memory that it does not use.
+    void rest();
     bool peer_closed() const { return peer_closed_; }
     bool has_failed() const { return failed_; }
     // Ends everything outstanding with that status; nothing more is sent.
@@ -93,35 +97,10 @@ class link {
     std::uint64_t smoothed_rtt() const { return rtt_.smoothed(); }
 
   private:
-    // A long message while bundles of it are outstanding.
-    struct long_message {
-        outgoing message;
-        std::size_t cut = 0;
-        unsigned outstanding = 0;
-    };
-    // What waits to become a bundle.
-    struct item {
-        std::vector<std::byte> content; // packed frames
-        std::vector<delivery *> done;
-        std::unique_ptr<long_message> bulk; // or a long message
-        bool ordered = false, asks = false, closed = false;
-        std::uint64_t since = 0;
-    };
-    struct bundle {
-        std::uint64_t number = 0;
-        std::vector<std::byte> content;
-        std::vector<delivery *> done;
-        frame bulk_head{};
-        const std::byte *bulk_data = nullptr;
-        long_message *bulk = nullptr;
-        std::size_t bulk_bytes = 0;
-        bool ordered = false, asks = false, acked = false, lost = false, probe = false;
-        unsigned in_flight = 0;
-    };
     struct sent_packet {
-        std::uint64_t number, bundle, at;
-        std::size_t charge;
-        enum : std::uint8_t { flying, resolved, lost } state;
+        std::uint64_t number = 0, bundle = 0, at = 0;
+        std::uint32_t charge = 0;
+        enum : std::uint8_t { flying, resolved, lost } state = flying;
     };
 
     link_config config_;
@@ -130,12 +109,13 @@ class link {
     std::size_t max_datagram_;
 
     // sending
-    std::deque<item> queue_;
-    std::deque<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
+    bundle_pool &pool_;
+    outbox outbox_;
+    std::uint64_t held_since_ = 0;                // its front waits for company; 0: it has not been looked at
+    ring_queue<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
     std::uint64_t first_bundle_ = 0;
-    std::deque<std::uint64_t> again_; // bundles to be sent again
-    std::deque<sent_packet> sent_;
-    std::vector<std::unique_ptr<long_message>> long_messages_; // cut whole, not yet acknowledged
+    ring_queue<std::uint64_t> again_; // bundles to be sent again
+    ring_queue<sent_packet> sent_;
     std::uint64_t next_packet_ = 0;
     std::size_t in_flight_ = 0; // bytes, charged
     std::size_t peer_grant_ = first_grant;
@@ -150,10 +130,10 @@ class link {
     bool any_acked_ = false;
     std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
     struct settling {
-        delivery *done;
-        std::uint32_t notices; // to have come first
+        delivery *done = nullptr;
+        std::uint32_t notices = 0; // to have come first
     };
-    std::deque<settling> settling_;
+    ring_queue<settling> settling_;
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
     bool broken_ = false, peer_knows_ = false; // given up, by this side or the other one
     std::uint64_t tell_at_ = never;            // the peer of it
@@ -177,11 +157,10 @@ class link {
     std::size_t grant_ = first_grant;
     link_counts counts_;
 
-    bool pack(const outgoing &message, bool notice);
+    std::size_t most_content() const { return max_frame() + frame_bytes; }
     bool window_open(std::size_t charge) const;
     bool front_may_go(std::uint64_t now) const;
     bundle *next_bundle(std::uint64_t now);
-    bundle *cut_bulk(item &front);
     bundle *find(std::uint64_t number);
     void build_packet(bundle *b, std::uint64_t now, bool ask, datagram *result);
     bool build_again(std::uint64_t now, datagram *result);
@@ -190,8 +169,9 @@ class link {
     bool build_broken(std::uint64_t now, datagram *result);
     void hear_broken(bool asks, std::uint64_t now);
     std::size_t write_ack_block(std::byte *to, std::uint64_t now, std::size_t room);
-    void seal(datagram *d, std::uint64_t number, std::size_t head, std::span<const std::byte> content);
+    void seal(datagram *d, std::uint64_t number);
     void bundle_acked(bundle *b);
+    void drop_front_bundle();
     void settle_ready();
     void drop_acked();
     void take_ack(const ack_view &ack, std::uint64_t now);

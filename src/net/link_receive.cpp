@@ -114,12 +114,19 @@ void link::bundle_acked(bundle *b)
     b->acked = true;
     for (delivery *d : b->done) settling_.push_back({d, ack_notices_});
     b->done.clear();
-    if (!b->bulk) return;
-    long_message *m = b->bulk;
-    if (--m->outstanding > 0 || m->cut < m->message.bytes) return;
-    delivery *d = m->message.done;
-    std::erase_if(long_messages_, [m](auto &l) { return l.get() == m; });
-    if (d) settling_.push_back({d, ack_notices_});
+    for (bundle::part &part : b->parts) {
+        part.of->acked += part.bytes;
+        delivery *d = part.of->message.done;
+        if (d && part.of->acked == part.of->message.bytes) settling_.push_back({d, ack_notices_});
+    }
+    b->parts.clear();
+}
+
+void link::drop_front_bundle()
+{
+    pool_.give(std::move(bundles_.front()));
+    bundles_.pop_front();
+    ++first_bundle_;
 }
 
 // What was acknowledged settles when all notices have come that the peer had sent before the acknowledgement. Loss and
@@ -135,10 +142,7 @@ void link::settle_ready()
 
 void link::drop_acked()
 {
-    while (!bundles_.empty() && bundles_.front()->acked) {
-        bundles_.pop_front();
-        ++first_bundle_;
-    }
+    while (!bundles_.empty() && bundles_.front()->acked) drop_front_bundle();
     while (!sent_.empty() && sent_.front().state == sent_packet::resolved) sent_.pop_front();
     // what was taken for lost is remembered for a while, in case it was only late
     while (!sent_.empty() && sent_.front().state == sent_packet::lost &&
@@ -188,8 +192,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
     }
     while (first_bundle_ < ack.fixed.executed && !bundles_.empty()) {
         bundle_acked(bundles_.front().get());
-        bundles_.pop_front();
-        ++first_bundle_;
+        drop_front_bundle();
     }
     if (!any_acked_ || ack.fixed.largest > largest_acked_) {
         any_acked_ = true;
@@ -200,15 +203,15 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
     if (any) {
         unanswered_probes_ = probes_due_ = 0;
         probe_from_ = now;
-        if (!queue_.empty()) queue_.front().since = 1; // an acknowledgement ends the wait for company
+        if (!outbox_.empty()) held_since_ = 1; // an acknowledgement ends the wait for company
     }
 }
 
 void link::find_lost(std::uint64_t now)
 {
     loss_check_at_ = never;
-    for (sent_packet &p : sent_) {
-        if (p.number >= largest_acked_) break;
+    for (std::size_t i = 0; i < sent_.size() && sent_[i].number < largest_acked_; ++i) {
+        sent_packet &p = sent_[i];
         if (p.state != sent_packet::flying) continue;
         std::uint64_t late = p.at + rtt_.reorder_after();
         if (largest_acked_ - p.number < packet_threshold && now < late) {
@@ -227,19 +230,19 @@ void link::find_lost(std::uint64_t now)
 // A front that a closed window keeps back goes when an acknowledgement comes, not at a time.
 bool link::waits_only_for_company() const
 {
-    if (queue_.empty() || queue_.front().since <= 1 || !held_for_company(0)) return false;
-    return bundles_.size() < bundle_window && window_open(queue_.front().content.size() + packet_overhead);
+    if (outbox_.empty() || held_since_ <= 1 || !held_for_company(0)) return false;
+    return bundles_.size() < bundle_window && window_open(outbox_.bytes() + packet_overhead);
 }
 
 std::uint64_t link::deadline() const
 {
     if (failed_) return tell_at_;
     // The kernel refused the last one: no acknowledgement and no probe will bring this link back.
-    if (in_flight_ == 0 && !(queue_.empty() && again_.empty())) return 0;
+    if (in_flight_ == 0 && !(outbox_.empty() && again_.empty())) return 0;
     std::uint64_t ack = ack_now_ ? 0 : ack_at_; // nothing can be told while all that came is held back
     std::uint64_t at = std::min(any_in_ ? ack : never, loss_check_at_);
     if (wants_probe()) at = std::min(at, probe_from_ + rtt_.probe_after(unanswered_probes_));
-    if (waits_only_for_company()) at = std::min(at, queue_.front().since + hold_limit);
+    if (waits_only_for_company()) at = std::min(at, held_since_ + hold_limit);
     return at;
 }
 
@@ -265,28 +268,30 @@ void link::on_time(std::uint64_t now)
 void link::settle_all(int status)
 {
     failed_ = true;
-    auto queue = std::move(queue_);
-    auto bundles = std::move(bundles_);
-    auto longs = std::move(long_messages_);
-    auto known = std::move(settling_);
-    settling_.clear();
-    queue_.clear();
-    bundles_.clear();
-    long_messages_.clear();
+    auto bundles = std::exchange(bundles_, {});
+    auto known = std::exchange(settling_, {});
     sent_.clear();
     again_.clear();
     in_flight_ = 0;
     auto tell = [status](delivery *d) {
         if (d) d->settled(d, status);
     };
-    for (auto &s : known) tell(s.done);
-    for (auto &b : bundles)
-        for (delivery *d : b->done) tell(d);
-    for (auto &l : longs) tell(l->message.done);
-    for (auto &i : queue) {
-        for (delivery *d : i.done) tell(d);
-        if (i.bulk) tell(i.bulk->message.done);
+    for (std::size_t i = 0; i < known.size(); ++i) tell(known[i].done);
+    for (std::size_t i = 0; i < bundles.size(); ++i) {
+        for (delivery *d : bundles[i]->done) tell(d);
+        for (bundle::part &part : bundles[i]->parts) // the first of them that is found tells for all
+            if (delivery *d = std::exchange(part.of->message.done, nullptr)) tell(d);
     }
+    outbox_.drop(tell);
+}
+
+void link::rest()
+{
+    bundles_.release();
+    again_.release();
+    sent_.release();
+    settling_.release();
+    outbox_.rest();
 }
 
 } // namespace onesea::net

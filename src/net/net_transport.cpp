@@ -76,6 +76,7 @@ class net_transport final : public transport {
     sink &sink_;
     crypto cipher_;
     std::uint32_t job_tag_;
+    bundle_pool pool_;
     std::unique_ptr<socket_io> socket_;
     datagram_port &io_;
     fault_injector faults_;
@@ -86,7 +87,7 @@ class net_transport final : public transport {
     std::vector<peer *> touched_;
     std::vector<peer *> active_; // has work, a timer, or was heard of lately: nobody walks the others
     std::size_t budget_;
-    nanoseconds next_share_ = 0, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
+    nanoseconds next_share_ = 0, rest_at_ = never, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
     drop_counts drops_;
     bool closed_ = false, polling_ = false;
     std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
@@ -151,7 +152,7 @@ net_transport::peer *net_transport::make(int rank)
     peer_address where;
     if (!config_.lookup(rank, &where)) return nullptr;
     peer &p = peers_[rank];
-    p.link = std::make_unique<net::link>(link_config_for(rank, where), cipher_, sink_);
+    p.link = std::make_unique<net::link>(link_config_for(rank, where), cipher_, sink_, pool_);
     p.where = endpoint(where);
     p.rank = rank;
     return &p;
@@ -294,7 +295,7 @@ bool net_transport::poll(nanoseconds now)
     if (closed_ || polling_) return false;
     polling_ = true;
     bool any = take_all(now);
-    if (any && now >= next_share_) share_budget(now);
+    if ((any && now >= next_share_) || now >= rest_at_) share_budget(now);
     answer(now);
     if (now >= next_deadline_) run_timers(now);
     polling_ = false;
@@ -341,12 +342,15 @@ void net_transport::share_budget(nanoseconds now)
             busiest = p;
         }
         p->lately = 0;
+        if (!p->active) p->link->rest();
         return !p->active;
     });
     if (most >= express_packets && most > packets / 2) io_.prefer(busiest->where);
     std::size_t share = std::clamp(budget_ / std::max<std::size_t>(sharers, 1), least_grant, most_grant);
     for (peer *p : active_) p->link->set_grant(share);
     next_share_ = now + share_period;
+    rest_at_ = active_.empty() ? never : now + 2 * active_time;
+    if (active_.empty()) pool_.clear();
 }
 
 bool net_transport::arm(bool)
@@ -357,7 +361,7 @@ bool net_transport::arm(bool)
     return !faults_.holding();
 }
 
-nanoseconds net_transport::deadline() const { return next_deadline_; }
+nanoseconds net_transport::deadline() const { return std::min(next_deadline_, rest_at_); }
 
 void net_transport::peer_gone(int rank, bool cleanly)
 {

@@ -42,7 +42,7 @@ class simnet {
             c.in = derive_keys(key, 1 - i, i, 0);
             c.max_datagram = datagram_limit;
             c.give_up = give_up;
-            sides_[i].link = std::make_unique<link>(c, cipher_, *sinks[i]);
+            sides_[i].link = std::make_unique<link>(c, cipher_, *sinks[i], pool_);
         }
     }
 
@@ -102,6 +102,7 @@ class simnet {
     sim_rates rates_;
     std::mt19937_64 random_;
     crypto cipher_;
+    bundle_pool pool_;
     end sides_[2];
     std::priority_queue<flying> wire_;
     decide verdict_;

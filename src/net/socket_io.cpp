@@ -14,6 +14,7 @@
 namespace onesea::net {
 namespace {
 
+constexpr std::size_t most_pieces = 1024; // of one send: UIO_MAXIOV
 constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 } // namespace
@@ -62,10 +63,12 @@ socket_io::~socket_io()
 unsigned socket_io::group_at(std::span<const datagram> d) const
 {
     unsigned n = 1;
-    std::size_t total = d[0].bytes;
+    std::size_t total = d[0].bytes, pieces = d[0].count;
     while (gso_ && n < d.size() && n < gso_segments && d[n - 1].bytes == d[0].bytes && d[n].bytes <= d[0].bytes &&
-           total + d[n].bytes <= gso_bytes)
+           total + d[n].bytes <= gso_bytes && pieces + d[n].count <= most_pieces) {
+        pieces += d[n].count;
         total += d[n++].bytes;
+    }
     return n;
 }
 
@@ -77,7 +80,7 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
         auto piece = group[0].pieces[0];
         return ::send(fd, piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
     }
-    iovec pieces[3 * gso_segments];
+    iovec pieces[most_pieces];
     std::size_t count = 0;
     for (const datagram &d : group)
         for (unsigned i = 0; i < d.count; ++i)

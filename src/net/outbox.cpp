@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/outbox.hpp"
+
+#include "net/packet.hpp"
+
+#include <cstring>
+
+namespace onesea::net {
+namespace {
+
+constexpr std::size_t least_part = 256; // bytes of a long message that are worth a frame
+
+void append(bundle &b, const void *from, std::size_t bytes)
+{
+    auto *first = static_cast<const std::byte *>(from);
+    b.content.insert(b.content.end(), first, first + bytes);
+}
+
+} // namespace
+
+std::unique_ptr<bundle> bundle_pool::take()
+{
+    auto &from = large_.empty() ? small_ : large_; // what may grow saves the growing
+    if (from.empty()) return std::make_unique<bundle>();
+    auto b = std::move(from.back());
+    from.pop_back();
+    return b;
+}
+
+void bundle_pool::give(std::unique_ptr<bundle> used)
+{
+    const bool is_large = used->content.capacity() > large;
+    auto &to = is_large ? large_ : small_;
+    if (to.size() >= (is_large ? most_large : most)) return;
+    used->content.clear();
+    used->parts.clear();
+    used->done.clear();
+    used->bytes = 0;
+    used->ordered = used->asks = used->acked = false;
+    used->in_flight = 0;
+    to.push_back(std::move(used));
+}
+
+void bundle_pool::clear()
+{
+    small_.clear();
+    large_.clear();
+}
+
+void outbox::push(const outgoing &m, std::size_t limit)
+{
+    if (!m.borrow || m.bytes <= copy_limit) return pack(m, limit);
+    item long_one;
+    long_one.message = std::make_shared<long_message>(long_message{m, 0, 0});
+    long_one.ordered = m.ordered || m.notice;
+    queue_.push_back(std::move(long_one));
+    bytes_ += m.bytes + frame_bytes;
+}
+
+// Adds a small message to the open item at the end of the queue, or begins one.
+void outbox::pack(const outgoing &m, std::size_t limit)
+{
+    const std::size_t payload = m.prefix_bytes + m.bytes, need = frame_bytes + padded(payload);
+    const bool ordered = m.ordered || m.notice; // notices are counted, so they must come in order
+    if (queue_.empty() || !queue_.back().packed || queue_.back().ordered != ordered ||
+        queue_.back().packed->bytes + need > limit) {
+        item open;
+        open.packed = pool_.take();
+        open.ordered = open.packed->ordered = ordered;
+        queue_.push_back(std::move(open));
+    }
+    bundle &b = *queue_.back().packed;
+    frame head = m.head;
+    head.length = std::uint32_t(payload);
+    head.flags = std::uint8_t((head.flags & ~notice_flag) | frame_flags::last | (m.notice ? notice_flag : 0));
+    append(b, &head, sizeof head);
+    if (m.prefix_bytes) append(b, m.prefix, m.prefix_bytes);
+    if (m.bytes) append(b, m.payload, m.bytes);
+    b.bytes += need;
+    b.content.resize(b.bytes); // an open item has no parts
+    bytes_ += need;
+    if (!m.done) return;
+    b.done.push_back(m.done);
+    b.asks = true;
+}
+
+// False: it does not fit any more.
+bool outbox::add_packed(bundle &to, item &from, std::size_t limit)
+{
+    bundle &b = *from.packed;
+    if (to.bytes + b.bytes > limit) return false;
+    bytes_ -= b.bytes;
+    to.content.insert(to.content.end(), b.content.begin(), b.content.end());
+    to.done.insert(to.done.end(), b.done.begin(), b.done.end());
+    to.bytes += b.bytes;
+    to.asks |= b.asks;
+    pool_.give(std::move(from.packed));
+    queue_.pop_front();
+    return true;
+}
+
+// True: all that was left of it, so that there may be room for more.
+bool outbox::add_part(bundle &to, item &from, std::size_t limit)
+{
+    long_message &m = *from.message;
+    const std::size_t left = m.message.bytes - m.cut;
+    const std::size_t room = to.bytes + frame_bytes < limit ? limit - to.bytes - frame_bytes : 0;
+    if (to.parts.size() == most_parts || (room < left && to.bytes && room < least_part)) return false;
+    const std::size_t bytes = std::min(left, room & ~std::size_t(7)), pad = padded(bytes) - bytes;
+    frame head = m.message.head;
+    head.position += m.cut;
+    head.length = std::uint32_t(bytes);
+    head.flags &= std::uint8_t(~notice_flag);
+    if (bytes == left) head.flags |= std::uint8_t(frame_flags::last | (m.message.notice ? notice_flag : 0));
+    append(to, &head, sizeof head);
+    to.parts.push_back({from.message, static_cast<const std::byte *>(m.message.payload) + m.cut, std::uint32_t(bytes),
+                        std::uint32_t(to.content.size())});
+    to.content.resize(to.content.size() + pad);
+    to.bytes += frame_bytes + bytes + pad;
+    m.cut += bytes;
+    bytes_ -= bytes;
+    if (bytes < left) return false;
+    to.asks = true;
+    bytes_ -= frame_bytes;
+    queue_.pop_front();
+    return true;
+}
+
+std::unique_ptr<bundle> outbox::take(std::size_t limit)
+{
+    std::unique_ptr<bundle> b;
+    if (queue_.front().packed) {
+        b = std::move(queue_.front().packed);
+        bytes_ -= b->bytes;
+        queue_.pop_front();
+    } else {
+        b = pool_.take();
+        b->ordered = queue_.front().ordered;
+    }
+    while (!queue_.empty() && queue_.front().ordered == b->ordered) {
+        item &next = queue_.front();
+        if (!(next.packed ? add_packed(*b, next, limit) : add_part(*b, next, limit))) break;
+    }
+    return b;
+}
+
+} // namespace onesea::net
