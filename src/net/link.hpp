@@ -151,7 +151,7 @@ class link {
     };
     std::map<std::uint64_t, held_bundle> held_;
     std::size_t held_bytes_ = 0;
-    unsigned unacked_in_ = 0; // packets with work since the last ack went out
+    std::size_t unacked_in_ = 0; // bytes, charged, since the last ack went out
     bool ack_now_ = false;
     std::uint64_t ack_at_ = never;
     std::size_t grant_ = first_grant;

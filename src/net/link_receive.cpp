@@ -26,7 +26,7 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
     bool first = !any_in_ || number > largest_in_;
     if (first && any_in_ && number > largest_in_ + 1) ack_now_ |= (packet.header.flags & packet_flags::bundle) != 0;
     if (packet.header.flags & packet_flags::bundle) {
-        ++unacked_in_;
+        unacked_in_ += packet.content.size() + packet_overhead;
         ack_now_ |= asks;
         ack_at_ = std::min(ack_at_, now + ack_delay);
         take_bundle(packet);
@@ -48,9 +48,10 @@ void link::hear_broken(bool asks, std::uint64_t now)
     if (!failed_) settle_all(SEA_ERR_LINK);
 }
 
+// The sender asks when it has no more to send or no more window. While it has, a few answers per window keep it going.
 void link::end_of_burst()
 {
-    if (unacked_in_ >= 2) ack_now_ = true;
+    if (unacked_in_ >= grant_ / 4) ack_now_ = true;
 }
 
 void link::note_executed(std::uint64_t packet)
