@@ -9,6 +9,7 @@
 #include "base/frame.hpp"
 #include "onesea.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -88,10 +89,13 @@ class transport {
     // [lock] Takes in what has arrived and runs timers that are due; true if anything happened. Bounded work.
     virtual bool poll(nanoseconds now) = 0;
 
-    // [lock] The file descriptor that becomes readable when poll() has work; -1 if there is none.
-    virtual int wake_fd() const = 0;
+    // [lock] File descriptors of which one becomes readable when poll() has work; -1 where there is none. Others after
+    // a poll() that returned true.
+    static constexpr unsigned most_wake_fds = 2;
+    using wake_set = std::array<int, most_wake_fds>;
+    virtual wake_set wake_fds() const = 0;
 
-    // [lock] Announces that nobody will poll until wake_fd() is readable or deadline() has come. False if there is work
+    // [lock] Announces that nobody will poll until a wake fd is readable or deadline() has come. False if there is work
     // already.
     // for_memory: somebody waits for memory to change, so that native accesses of others must wake this process, too.
     virtual bool arm(bool for_memory) = 0;

@@ -57,14 +57,16 @@ void drain(int fd)
 void sleep_in_ppoll(nanoseconds until)
 {
     auto &e = engine();
-    std::array<pollfd, 4> fds;
+    std::array<pollfd, 2 + 2 * transport::most_wake_fds> fds;
     nfds_t n = 0;
     auto add = [&](int fd) {
         if (fd >= 0) fds[n++] = {fd, POLLIN, 0};
     };
     add(e.sleep.kick_fd);
     add(e.inherited.lifeline_fd);
-    e.for_each_transport([&](transport &t) { add(t.wake_fd()); });
+    e.for_each_transport([&](transport &t) {
+        for (int fd : t.wake_fds()) add(fd);
+    });
     timespec left{}, *limit = nullptr;
     if (until != never) {
         nanoseconds now = now_ns(), d = until > now ? until - now : 0;

@@ -2,7 +2,6 @@
 #include "net/express_socket.hpp"
 
 #include <netinet/udp.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,23 +22,16 @@ int option_of(int fd, int level, int name)
     return getsockopt(fd, level, name, &value, &size) == 0 ? value : -1;
 }
 
-bool watch(int epoll, int fd)
-{
-    epoll_event event{};
-    event.events = EPOLLIN;
-    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 express_socket::~express_socket()
 {
     if (fd_ >= 0) ::close(fd_);
 }
 
-int express_socket::open_like(int main, int epoll)
+int express_socket::open_like(int main)
 {
     endpoint own;
     own.size = sizeof own.v6;
-    if (epoll < 0 || getsockname(main, &own.any, &own.size) != 0) return -1;
+    if (getsockname(main, &own.any, &own.size) != 0) return -1;
     const bool v4 = own.any.sa_family == AF_INET;
     const int given = option_of(main, SOL_SOCKET, SO_RCVBUF); // twice what was asked for
     int fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -49,18 +41,18 @@ int express_socket::open_like(int main, int epoll)
     set(fd, level, discover, option_of(main, level, discover));
     gro_ = option_of(main, IPPROTO_UDP, UDP_GRO) == 1 && set(fd, IPPROTO_UDP, UDP_GRO, 1);
     if (option_of(fd, SOL_SOCKET, SO_RCVBUF) >= given && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) &&
-        bind(fd, &own.any, own.size) == 0 && watch(epoll, fd))
+        bind(fd, &own.any, own.size) == 0)
         return fd;
     ::close(fd);
     return -1;
 }
 
-bool express_socket::connect_to(const endpoint &peer, int main, int epoll)
+bool express_socket::connect_to(const endpoint &peer, int main)
 {
-    if (fd_ < 0 && (fd_ = open_like(main, epoll)) < 0) return false;
+    const bool opened = fd_ < 0 && (fd_ = open_like(main)) >= 0;
     peer_ = peer;
-    connected_ = connect(fd_, &peer.any, peer.size) == 0;
-    return connected_;
+    connected_ = fd_ >= 0 && connect(fd_, &peer.any, peer.size) == 0;
+    return opened;
 }
 
 void express_socket::set_gro(bool on)

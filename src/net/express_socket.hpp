@@ -23,8 +23,8 @@ class express_socket {
     bool leads_to(const endpoint &peer) const { return fd_ >= 0 && connected_ && peer_ == peer; }
     bool plain() const { return state_ == state::plain; }
 
-    // Opens it if need be, as a copy of `main`, and watches it with that epoll. False: not possible here.
-    bool connect_to(const endpoint &peer, int main, int epoll);
+    // Opens it if need be, as a copy of `main`. True: it has been opened.
+    bool connect_to(const endpoint &peer, int main);
 
     // What a receive gave: one datagram of that size, many in one, or nothing.
     void took_one(std::size_t bytes);
@@ -39,12 +39,11 @@ class express_socket {
     unsigned run_ = 0; // of datagrams that speak for the other state
     endpoint peer_;
 
-    int open_like(int main, int epoll);
+    int open_like(int main);
     void set_gro(bool on);
 };
 
 // A socket option's number; -1 if there is no such.
 int option_of(int fd, int level, int name);
-bool watch(int epoll, int fd);
 
 } // namespace onesea::net

@@ -54,7 +54,7 @@ class net_transport final : public transport {
     void send(int rank, const outgoing &message) override;
     void flush() override;
     bool poll(nanoseconds now) override;
-    int wake_fd() const override { return io_.wake_fd(); }
+    wake_set wake_fds() const override { return io_.wake_fds(); }
     bool arm(bool for_memory) override;
     void disarm() override {}
     nanoseconds deadline() const override;
@@ -109,7 +109,7 @@ class net_transport final : public transport {
     void take(std::span<std::byte> bytes, const endpoint &from, nanoseconds now);
     void touch(peer &p);
     void activate(peer &p);
-    void share_budget(nanoseconds now);
+    bool share_budget(nanoseconds now);
     void run_timers(nanoseconds now);
     bool take_all(nanoseconds now);
     void answer(nanoseconds now);
@@ -295,7 +295,7 @@ bool net_transport::poll(nanoseconds now)
     if (closed_ || polling_) return false;
     polling_ = true;
     bool any = take_all(now);
-    if ((any && now >= next_share_) || now >= rest_at_) share_budget(now);
+    if ((any && now >= next_share_) || now >= rest_at_) any |= share_budget(now); // who sleeps must see other fds
     answer(now);
     if (now >= next_deadline_) run_timers(now);
     polling_ = false;
@@ -326,7 +326,7 @@ void net_transport::run_timers(nanoseconds now)
 
 // What the socket buffer holds is divided among the peers that were heard of lately; those that have been silent for
 // longer and have nothing to do are forgotten here. The busiest one is connected to.
-void net_transport::share_budget(nanoseconds now)
+bool net_transport::share_budget(nanoseconds now)
 {
     std::size_t sharers = 0;
     unsigned packets = 0;
@@ -345,12 +345,13 @@ void net_transport::share_budget(nanoseconds now)
         if (!p->active) p->link->rest();
         return !p->active;
     });
-    if (most >= express_packets && most > packets / 2) io_.prefer(busiest->where);
+    const bool other_fds = most >= express_packets && most > packets / 2 && io_.prefer(busiest->where);
     std::size_t share = std::clamp(budget_ / std::max<std::size_t>(sharers, 1), least_grant, most_grant);
     for (peer *p : active_) p->link->set_grant(share);
     next_share_ = now + share_period;
     rest_at_ = active_.empty() ? never : now + 2 * active_time;
     if (active_.empty()) pool_.clear();
+    return other_fds;
 }
 
 bool net_transport::arm(bool)

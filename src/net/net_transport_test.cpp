@@ -97,7 +97,7 @@ TEST(net_transport, wakes_a_sleeper_through_its_descriptor)
     EXPECT_TRUE(p.ends[1]->arm(false));
     EXPECT_EQ(p.ends[1]->deadline(), never) << "an idle transport needs no timer";
     p.ends[0]->send(1, put(0, data, &w));
-    pollfd f{p.ends[1]->wake_fd(), POLLIN, 0};
+    pollfd f{p.ends[1]->wake_fds()[0], POLLIN, 0};
     EXPECT_EQ(poll(&f, 1, 2000), 1);
     p.ends[1]->disarm();
     EXPECT_TRUE(p.ends[1]->poll(now_ns()));

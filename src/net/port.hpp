@@ -32,11 +32,13 @@ class datagram_port {
   public:
     virtual ~datagram_port() = default;
 
-    virtual bool gso() const = 0;                  // is it good to hand over many datagrams at once?
-    virtual std::size_t receive_bytes() const = 0; // room for what has arrived, as charged
-    virtual nanoseconds now() const = 0;           // never goes back
-    virtual int wake_fd() const { return -1; }     // readable when something has arrived; -1: nobody can wait for it
-    virtual void prefer(const endpoint &) {}       // the peer with which most packets are exchanged
+    virtual bool gso() const = 0;                                     // is it good to hand over many datagrams at once?
+    virtual std::size_t receive_bytes() const = 0;                    // room for what has arrived, as charged
+    virtual nanoseconds now() const = 0;                              // never goes back
+    virtual transport::wake_set wake_fds() const { return {-1, -1}; } // one is readable when something has arrived
+
+    // The peer with which most packets are exchanged. True: wake_fds() are others now.
+    virtual bool prefer(const endpoint &) { return false; }
 
     // Sends in order, equal sizes in one system call; how many the kernel took or refused for good. Fewer than all:
     // it has no room now.

@@ -7,9 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <netinet/udp.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace onesea::net {
 namespace {
@@ -50,13 +48,6 @@ socket_io::socket_io(int fd, bool name_sources)
       buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(64))))
 {
     receive_bytes_ = std::size_t(std::max(option_of(fd, SOL_SOCKET, SO_RCVBUF), 0));
-    epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_fd_ < 0 || !watch(epoll_fd_, fd)) log(level::debug, "no epoll: {}", std::strerror(errno));
-}
-
-socket_io::~socket_io()
-{
-    if (epoll_fd_ >= 0) ::close(epoll_fd_);
 }
 
 // How many datagrams at the front may share a send: equal sizes, only the last may be shorter.

@@ -15,26 +15,20 @@ class socket_io final : public datagram_port {
   public:
     // name_sources: tell where datagrams come from, which costs a little.
     socket_io(int fd, bool name_sources);
-    ~socket_io();
-    socket_io(const socket_io &) = delete;
-    socket_io &operator=(const socket_io &) = delete;
 
     bool gso() const override { return gso_; }
     std::size_t receive_bytes() const override { return receive_bytes_; }
     nanoseconds now() const override { return now_ns(); }
     unsigned send(const endpoint &to, std::span<const datagram> datagrams) override;
-    int wake_fd() const override { return epoll_fd_ >= 0 ? epoll_fd_ : fd_; }
-    void prefer(const endpoint &peer) override
-    {
-        if (!express_.leads_to(peer)) express_.connect_to(peer, fd_, epoll_fd_);
-    }
+    transport::wake_set wake_fds() const override { return {fd_, express_.fd()}; }
+    bool prefer(const endpoint &peer) override { return !express_.leads_to(peer) && express_.connect_to(peer, fd_); }
 
   private:
     struct free_aligned {
         void operator()(std::byte *p) const { ::operator delete[](p, std::align_val_t(64)); }
     };
     static constexpr std::size_t buffer_bytes = 1 << 17;
-    int fd_, epoll_fd_ = -1;
+    int fd_;
     bool name_sources_, gso_ = true;
     unsigned turn_ = 0;
     express_socket express_;

@@ -239,7 +239,7 @@ bool shm_transport::poll(nanoseconds)
     return any;
 }
 
-int shm_transport::wake_fd() const { return arena_.slot_at(own_).doorbell; }
+transport::wake_set shm_transport::wake_fds() const { return {arena_.slot_at(own_).doorbell, -1}; }
 
 bool shm_transport::arm(bool for_memory)
 {

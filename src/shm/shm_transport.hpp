@@ -30,7 +30,7 @@ class shm_transport final : public transport {
     void send(int rank, const outgoing &message) override;
     void flush() override {}
     bool poll(nanoseconds now) override;
-    int wake_fd() const override;
+    wake_set wake_fds() const override;
     bool arm(bool for_memory) override;
     void disarm() override;
     nanoseconds deadline() const override { return never; }
