@@ -76,7 +76,7 @@ class impostor {
   public:
     explicit impostor(pair &p, std::uint32_t source = 0, std::uint32_t target = 1, std::uint8_t key_byte = 1,
                       secure_mode mode = secure_mode::auth)
-        : pair_(p), cipher_(mode), link_(config(source, target, key_byte), cipher_, nobody_)
+        : pair_(p), cipher_(mode), link_(config(source, target, key_byte), cipher_, nobody_, pool_)
     {
     }
     ~impostor() { link_.settle_all(SEA_OK); }
@@ -114,6 +114,7 @@ class impostor {
     pair &pair_;
     memory_sink nobody_;
     crypto cipher_;
+    bundle_pool pool_;
     net::link link_;
 };
 
