@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arena, doorbells and the lifeline's reading end are inherited by every rank of the node under the same numbers, so
-// they are not close-on-exec here: the agent runs nothing but ranks. A rank's own socket is close-on-exec and kept by
-// its child only. One lifeline serves all: nothing is ever written to it, each rank only waits for its end.
+// they are not close-on-exec here: the agent runs nothing but ranks. A rank's own socket and its page are close-on-exec
+// and kept by its child only. One lifeline serves all: nothing is ever written to it, each rank only waits for its end.
 #include "agent/node_memory.hpp"
 
 #include "agent/hosts.hpp"
 #include "base/birth.hpp"
+#include "base/counts_page.hpp"
 #include "base/error.hpp"
 
 #include <cerrno>
@@ -48,6 +49,7 @@ node_memory::node_memory(const node_job &job) : job_(job)
         if (pipe2(lifeline_, O_CLOEXEC) != 0) refuse("pipe", errno);
         fcntl(lifeline_[0], F_SETFD, 0);
         open_doorbells();
+        open_counts();
         if (job.needs_network()) open_sockets();
     } catch (...) {
         close_all();
@@ -59,8 +61,8 @@ node_memory::~node_memory() { close_all(); }
 
 void node_memory::close_all()
 {
-    for (int fd : doorbells_) close(fd);
-    for (int fd : sockets_) close(fd);
+    for (const auto *list : {&doorbells_, &sockets_, &counts_})
+        for (int fd : *list) close(fd);
     for (int fd : {arena_fd_, lifeline_[0], lifeline_[1]})
         if (fd >= 0) close(fd);
 }
@@ -73,6 +75,15 @@ void node_memory::open_doorbells()
         doorbells_.push_back(fd);
         arena_.slot_at(s).rank = int(job_.ranks[s].rank);
         arena_.slot_at(s).doorbell = fd;
+    }
+}
+
+void node_memory::open_counts()
+{
+    for (const node_rank &r : job_.ranks) {
+        int fd = counts_page::create(int(r.rank), unsigned(job_.ranks.size()));
+        if (fd < 0) refuse("memory for the counts of a rank", -fd);
+        counts_.push_back(fd);
     }
 }
 
@@ -120,9 +131,17 @@ std::string node_memory::birth_of(unsigned slot) const
     b.rank = int(job_.ranks[slot].rank);
     b.slot = slot;
     b.arena_fd = arena_fd_;
-    b.udp_fd = own_descriptor(slot);
+    b.udp_fd = sockets_.empty() ? -1 : sockets_[slot];
+    b.counts_fd = counts_[slot];
     b.lifeline_fd = lifeline_[0];
     return format(b);
+}
+
+std::vector<int> node_memory::own_descriptors(unsigned slot) const
+{
+    std::vector<int> list{counts_[slot]};
+    if (!sockets_.empty()) list.push_back(sockets_[slot]);
+    return list;
 }
 
 unsigned node_memory::progress_of(unsigned slot) const

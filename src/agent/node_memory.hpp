@@ -22,9 +22,12 @@ class node_memory {
     // Fills the tables; all ranks of the job are alive from now on.
     void fill(const job_table &table);
 
-    // Value of ONESEA_BIRTH for a slot, and the descriptor that only this rank keeps (-1: none).
+    // Value of ONESEA_BIRTH for a slot, and the descriptors that only this rank keeps.
     std::string birth_of(unsigned slot) const;
-    int own_descriptor(unsigned slot) const { return sockets_.empty() ? -1 : sockets_[slot]; }
+    std::vector<int> own_descriptors(unsigned slot) const;
+
+    // The page that the rank of a slot counts in: it is there after the rank has ended, however it did.
+    int counts_of(unsigned slot) const { return counts_[slot]; }
 
     // How far a local rank came: 0 sea_init() never called, 1 called, 2 sea_finalize() done.
     unsigned progress_of(unsigned slot) const;
@@ -36,6 +39,7 @@ class node_memory {
   private:
     void open_doorbells();
     void open_sockets();
+    void open_counts();
     void close_all();
 
     const node_job &job_;
@@ -43,7 +47,7 @@ class node_memory {
     shm::arena arena_;
     int arena_fd_ = -1;
     int lifeline_[2] = {-1, -1};
-    std::vector<int> doorbells_, sockets_;
+    std::vector<int> doorbells_, sockets_, counts_;
     std::vector<unsigned> ports_;
     bool changed_ = false;
 };

@@ -136,7 +136,7 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
     request.in = rank.has_input ? in.read : null_fd;
     request.out = out.write;
     request.err = err.write;
-    if (int own = memory_.own_descriptor(slot); own >= 0) request.keep.push_back(own);
+    request.keep = memory_.own_descriptors(slot);
     auto cpus = choose_cpus(job_.bind, job_.first_on_machine + slot, job_.ranks_on_machine, allowed, numa);
     request.cpus = cpus ? &*cpus : nullptr;
     request.mask = &mask;

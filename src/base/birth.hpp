@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a launched process inherits from its agent: open descriptors, named by one environment variable.
 //
-//   ONESEA_BIRTH="1:<rank>:<slot>:<arena fd>:<udp fd>:<lifeline fd>"
+//   ONESEA_BIRTH="2:<rank>:<slot>:<arena fd>:<udp fd>:<lifeline fd>:<counts fd>"
 //
 // udp fd: bound UDP socket of this rank, -1 if the job has one node and no network. lifeline: readable (end of file)
 // when the agent has died; the rank then ends itself. Every doorbell eventfd of the node (slot::doorbell) is inherited
@@ -22,6 +22,7 @@ struct birth {
     int arena_fd = -1;
     int udp_fd = -1;
     int lifeline_fd = -1;
+    int counts_fd = -1; // see counts_page.hpp
 };
 
 std::string format(const birth &b);

@@ -7,7 +7,7 @@ using namespace onesea;
 
 TEST(birth, survives_the_way_through_the_environment)
 {
-    birth sent{.rank = 16777215, .slot = 1023, .arena_fd = 3, .udp_fd = -1, .lifeline_fd = 2147483647};
+    birth sent{.rank = 16777215, .slot = 1023, .arena_fd = 3, .udp_fd = -1, .lifeline_fd = 2147483647, .counts_fd = 9};
     auto got = parse_birth(format(sent).c_str());
     ASSERT_TRUE(got);
     EXPECT_EQ(got->rank, sent.rank);
@@ -15,36 +15,39 @@ TEST(birth, survives_the_way_through_the_environment)
     EXPECT_EQ(got->arena_fd, sent.arena_fd);
     EXPECT_EQ(got->udp_fd, sent.udp_fd);
     EXPECT_EQ(got->lifeline_fd, sent.lifeline_fd);
+    EXPECT_EQ(got->counts_fd, sent.counts_fd);
 }
 
 TEST(birth, is_written_as_its_header_says)
 {
-    EXPECT_EQ(format({.rank = 7, .slot = 2, .arena_fd = 3, .udp_fd = 4, .lifeline_fd = 5}), "1:7:2:3:4:5");
+    EXPECT_EQ(format({.rank = 7, .slot = 2, .arena_fd = 3, .udp_fd = 4, .lifeline_fd = 5, .counts_fd = 6}),
+              "2:7:2:3:4:5:6");
 }
 
 TEST(birth, refuses_what_no_agent_writes)
 {
-    EXPECT_TRUE(parse_birth("1:0:0:3:4:5"));
+    EXPECT_TRUE(parse_birth("2:0:0:3:4:5:6"));
     for (const char *bad : {"",
-                            "1",
-                            "1:",
-                            "2:0:0:3:4:5",
-                            "1:0:0:3:4",
-                            "1:0:0:3:4:",
+                            "2",
+                            "2:",
                             "1:0:0:3:4:5:6",
-                            "1:0:0:3:4:5 ",
-                            " 1:0:0:3:4:5",
-                            "1:-1:0:3:4:5",
-                            "1:0:-1:3:4:5",
-                            "1:0:0:-1:4:5",
-                            "1:0:0:3:-2:5",
-                            "1:0:0:3:4:-2",
-                            "1: 0:0:3:4:5",
-                            "1:x:0:3:4:5",
-                            "1:0x1:0:3:4:5",
-                            "1:2147483648:0:3:4:5",
-                            "1:0:4294967296:3:4:5",
-                            "11:0:0:3:4:5"})
+                            "2:0:0:3:4:5",
+                            "2:0:0:3:4:5:",
+                            "2:0:0:3:4:5:6:7",
+                            "2:0:0:3:4:5:6 ",
+                            " 2:0:0:3:4:5:6",
+                            "2:-1:0:3:4:5:6",
+                            "2:0:-1:3:4:5:6",
+                            "2:0:0:-1:4:5:6",
+                            "2:0:0:3:-2:5:6",
+                            "2:0:0:3:4:-2:6",
+                            "2:0:0:3:4:5:-1",
+                            "2: 0:0:3:4:5:6",
+                            "2:x:0:3:4:5:6",
+                            "2:0x1:0:3:4:5:6",
+                            "2:2147483648:0:3:4:5:6",
+                            "2:0:4294967296:3:4:5:6",
+                            "22:0:0:3:4:5:6"})
         EXPECT_FALSE(parse_birth(bad)) << bad;
     EXPECT_FALSE(parse_birth(nullptr));
 }

@@ -60,14 +60,6 @@ inline constexpr std::uint32_t native_atomic = 4;
 // Answer of a native function: this access needs a message.
 inline constexpr int not_native = 1;
 
-// What came from outside and was thrown away unused, by the reason.
-struct drop_counts {
-    std::uint64_t not_ours = 0;  // no packet of this protocol, job and rank, or of a rank that nobody knows
-    std::uint64_t forged = 0;    // its tag is wrong, or in mode off its address
-    std::uint64_t malformed = 0; // its tag is good, its content is not
-    std::uint64_t replayed = 0;  // it has come before, or so late that it was sent again
-};
-
 class transport {
   public:
     virtual ~transport() = default;
@@ -112,12 +104,6 @@ class transport {
 
     // [lock] Tells peers that nothing more will come; nothing is sent or received afterwards.
     virtual void close() = 0;
-
-    // [lock] Fills the link's part of the statistics.
-    virtual void stats(int, sea_pair_stats *) const {}
-
-    // [lock] How much was thrown away since the start.
-    virtual drop_counts drops() const { return {}; }
 
     // [any] Native access to offset.. of the rank's window: SEA_OK, an error, or not_native. Only with the capability.
     virtual int put(int, std::uint64_t, const void *, std::size_t) { return not_native; }

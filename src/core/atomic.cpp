@@ -106,14 +106,14 @@ int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operan
         int s = update_natively(u, old);
         if (s == SEA_OK) {
             if (rank == engine().rank) nudge();
-            return count(rank, &sea_pair_stats::atomics, 0, 0);
+            return count(rank, &pair_counts::atomics, 0, 0);
         }
         if (s != not_native) return fail(s, "sea_atomic: {}", access_text(s, target, std::uint64_t(width)));
     }
     locked lock = enter();
     if (int s = check_after(opts)) return s;
     bound_unfinished(lock, rank, opts);
-    count(rank, &sea_pair_stats::atomics, 0, 0);
+    count(rank, &pair_counts::atomics, 0, 0);
     operation *op = begin(rank, opts);
     bool ordered = opts && (opts->flags & SEA_ORDERED);
     signal_counter(op, opts);

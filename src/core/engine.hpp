@@ -6,6 +6,7 @@
 
 #include "base/birth.hpp"
 #include "base/clock.hpp"
+#include "base/counts_page.hpp"
 #include "base/error.hpp"
 #include "base/transport.hpp"
 #include "core/handlers.hpp"
@@ -42,7 +43,7 @@ struct peer {
     int first_error = SEA_OK;         // of operations without a handle since the last fence
     std::string first_error_text;
     std::map<std::uint64_t, std::uint64_t> extents; // of segments there: first offset -> end; see extents.cpp
-    sea_pair_stats stats{};
+    pair_row *row = nullptr;                        // where it is counted; nullptr: nothing was yet
     quick_puts quick[2];
     transport *carrier = nullptr; // that takes quick puts to it; nullptr: none, not known yet, or the rank has ended
 };
@@ -111,7 +112,8 @@ class engine_state final : public sink {
         std::thread dispatcher;
     } sleep;
 
-    std::vector<sea_pair_stats> local_stats; // by slot: counted without the lock
+    std::unique_ptr<counts_page> counts;                   // stays mapped to the end of the process
+    std::unique_ptr<std::atomic<pair_row *>[]> local_rows; // by slot: counted without the lock
     std::unordered_map<int, std::unique_ptr<peer>> peers;
     int last_peer_rank = -1;
     peer *last_peer = nullptr;

@@ -55,6 +55,8 @@ int make_own_arena(const sea_config *config)
     e.arena.header().ranks = 1;
     e.arena.header().world = 1;
     e.inherited = birth{};
+    e.inherited.counts_fd = counts_page::create(0, 1);
+    if (e.inherited.counts_fd < 0) return system_failure("memory for counts", -e.inherited.counts_fd);
     return SEA_OK;
 }
 
@@ -80,7 +82,7 @@ int take_inheritance(const char *text)
         return fail(SEA_ERR_STATE, "sea_init: another process is rank {} already; one program of each rank may call it",
                     b->rank);
     ::close(b->arena_fd);
-    for (int fd : {b->udp_fd, b->lifeline_fd})
+    for (int fd : {b->udp_fd, b->lifeline_fd, b->counts_fd})
         if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
     for (unsigned s = 0; s < h.slots; ++s) {
         int fd = e.arena.slot_at(s).doorbell;
@@ -118,11 +120,22 @@ int open_net()
     config.secure = net::secure_mode(h.secure);
     config.own_mtu = e.arena.nodes()[h.node].mtu;
     config.lookup = lookup;
+    config.counts = e.counts.get();
     const char *faults = std::getenv(net::faults_variable);
     if (int s = net::parse_faults(faults ? faults : "", &config.faults)) return s;
     int status = SEA_OK;
     e.net = net::make_net_transport(std::move(config), e, &status);
     return e.net ? SEA_OK : status;
+}
+
+int open_counts()
+{
+    auto &e = engine();
+    int error = 0;
+    e.counts = counts_page::map(e.inherited.counts_fd, &error);
+    if (e.counts) return SEA_OK;
+    return fail(SEA_ERR_LAUNCH, "sea_init: the descriptor {} inherited from the launcher is no page for counts: {}",
+                e.inherited.counts_fd, std::strerror(error));
 }
 
 int open_transports()
@@ -131,7 +144,7 @@ int open_transports()
     auto &h = e.arena.header();
     bool only_self = h.transport == shm::transport_choice::net;
     e.shm = std::make_unique<shm::shm_transport>(e.arena, e.slot, only_self, e);
-    e.local_stats.assign(h.slots, {});
+    e.local_rows = std::make_unique<std::atomic<pair_row *>[]>(h.slots);
     if (int s = open_net()) return s;
     e.sleep.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (e.sleep.kick_fd < 0) return system_failure("eventfd", errno);
@@ -149,6 +162,7 @@ int start(const sea_config *config)
     set_log_rank(e.rank);
     e.arena.slot_at(e.slot).pid.store(int(getpid()), std::memory_order_release);
     e.arena.slot_at(e.slot).initialized = 1;
+    if (int s = open_counts()) return s;
     if (int s = open_transports()) return s;
     locked lock(e.mutex);
     e.seen_ended = 0;

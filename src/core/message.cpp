@@ -72,7 +72,7 @@ int send(const sending &s, const sea_opts *opts)
     locked lock = enter();
     if (int status = check_after(opts)) return status;
     bound_unfinished(lock, s.rank, opts);
-    count(s.rank, &sea_pair_stats::messages, s.header_bytes + s.data_bytes, 0);
+    count(s.rank, &pair_counts::messages, s.header_bytes + s.data_bytes, 0);
     operation *op = begin(s.rank, opts);
     if (s.id >= SEA_AM_IDS) op->finished = told_by_its_layer;
     bool ordered = opts && (opts->flags & SEA_ORDERED);

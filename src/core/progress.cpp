@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::core {
 namespace {
@@ -31,6 +32,7 @@ constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
 constexpr auto tick = std::chrono::milliseconds(1);
 constexpr int ticks_before_parking = 8;
 constexpr int handlers_at_once = 256;
+constexpr nanoseconds stall_limit = 10'000'000; // of a round of the dispatcher: so long others wait for this rank
 
 thread_local bool in_handler = false;
 thread_local double time_limit = SEA_FOREVER;
@@ -83,6 +85,7 @@ void block(locked &lock, nanoseconds until)
 {
     auto &e = engine();
     auto &s = e.sleep;
+    ++e.counts->process().sleeps;
     if (s.blocked) {
         ++s.parked;
         if (until == never)
@@ -134,6 +137,13 @@ void wake_dispatcher()
     s.dispatcher_wake.notify_one();
 }
 
+void note_wait(nanoseconds began, nanoseconds now)
+{
+    process_counts &c = engine().counts->process();
+    ++c.waits;
+    c.wait_ns += now - began;
+}
+
 void leave_wait(bool slept)
 {
     auto &s = engine().sleep;
@@ -177,22 +187,38 @@ void keep_away(int &ticks)
     s.dispatcher_parked = false;
 }
 
+// How long a round has taken is known when the next one begins, or before the dispatcher sleeps: no clock is read for
+// it while work keeps coming.
+void note_round(nanoseconds began, nanoseconds now)
+{
+    process_counts &c = engine().counts->process();
+    ++c.rounds;
+    if (now - began <= stall_limit) return;
+    ++c.stalls;
+    if (now - began > c.longest_stall_ns) c.longest_stall_ns.set(now - began);
+}
+
 void dispatch()
 {
     is_dispatcher = true;
     auto &s = engine().sleep;
     std::uint64_t seen = 0;
     int ticks = 0;
+    nanoseconds began = 0; // the last round, if its end has not been seen
     while (!s.stop.load()) {
         if (program_makes_progress(seen)) {
+            if (began) note_round(std::exchange(began, 0), now_ns());
             keep_away(ticks);
             continue;
         }
         ticks = 0;
         locked lock = enter();
         bool any = progress_once();
+        if (began) note_round(began, s.last_look);
+        began = s.last_look;
         run_handlers(lock);
         if (any || handlers_left()) continue;
+        note_round(std::exchange(began, 0), now_ns());
         if (!s.stop.load() && s.waiters.load() == 0) block(lock, never);
     }
 }
@@ -279,11 +305,12 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
     if (s.blocked && s.blocked_by_dispatcher) kick();
     e.for_each_transport([](transport &t) { t.flush(); });
     const nanoseconds spin = s.oversubscribed ? spin_crowded : spin_alone;
-    nanoseconds spin_until = 0; // set by the first look
+    nanoseconds spin_until = 0, began = 0; // set by the first look
     bool slept = false;
     int status = SEA_OK;
     while (true) {
         bool any = progress_once();
+        if (!began) began = s.last_look;
         if (ready()) break;
         run_handlers(lock);
         if (ready()) break;
@@ -301,6 +328,7 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
         }
         if (ready()) break;
     }
+    note_wait(began, slept ? now_ns() : s.last_look);
     leave_wait(slept);
     return status;
 }

@@ -75,7 +75,7 @@ int quick_put(sea_addr target, const void *source, std::size_t bytes, const sea_
     if (!p.carrier) return not_native; // it has ended meanwhile
     ++p.unfinished[p.epoch];
     ++e.quick_unfinished;
-    count(rank, &sea_pair_stats::puts, bytes, 0);
+    count(rank, &pair_counts::puts, bytes, 0);
     outgoing m;
     m.head.type = frame_type::put;
     m.head.position = sea_addr_offset(target);

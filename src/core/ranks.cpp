@@ -45,9 +45,37 @@ int engine_state::check_rank(int r) const
 
 namespace {
 
-void add(std::uint64_t &word, std::uint64_t n)
+void add_row(const pair_row &row, sea_pair_stats *stats)
 {
-    __atomic_store_n(&word, __atomic_load_n(&word, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
+    const pair_counts &c = row.counts;
+    stats->puts += c.puts;
+    stats->gets += c.gets;
+    stats->atomics += c.atomics;
+    stats->messages = c.messages;
+    stats->copies = c.copies;
+    stats->bytes_out += c.bytes_out;
+    stats->bytes_in += c.bytes_in;
+    stats->packets_out = c.packets_out;
+    stats->packets_in = c.packets_in;
+    stats->packets_lost = c.packets_lost;
+    stats->probes = c.probes;
+    stats->spurious = c.spurious;
+    const histogram_copy trips = row.round_trips.copy();
+    stats->round_trip_us = double(row.smoothed_ns) / 1e3;
+    stats->round_trip_p50_us = double(trips.quantile(0.5)) / 1e3;
+    stats->round_trip_p99_us = double(trips.quantile(0.99)) / 1e3;
+    stats->round_trip_max_us = double(trips.longest) / 1e3;
+}
+
+[[gnu::noinline]] pair_row &first_row(int rank, const unsigned *slot)
+{
+    auto &e = engine();
+    pair_row &row = e.counts->row_of(rank);
+    if (slot)
+        e.local_rows[*slot].store(&row, std::memory_order_release);
+    else
+        e.peer_of(rank).row = &row;
+    return row;
 }
 
 int check_who(const char *function)
@@ -57,14 +85,15 @@ int check_who(const char *function)
 
 } // namespace
 
-int count(int rank, std::uint64_t sea_pair_stats::*what, std::uint64_t bytes_out, std::uint64_t bytes_in)
+int count(int rank, count_word pair_counts::*what, std::uint64_t bytes_out, std::uint64_t bytes_in)
 {
     auto &e = engine();
     const unsigned *slot = e.shm->slot_of(rank);
-    sea_pair_stats &stats = slot ? e.local_stats[*slot] : e.peer_of(rank).stats;
-    add(stats.*what, 1);
-    add(stats.bytes_out, bytes_out);
-    add(stats.bytes_in, bytes_in);
+    pair_row *row = slot ? e.local_rows[*slot].load(std::memory_order_acquire) : e.peer_of(rank).row;
+    pair_counts &counts = (row ? *row : first_row(rank, slot)).counts;
+    ++(counts.*what);
+    if (bytes_out) counts.bytes_out += bytes_out;
+    if (bytes_in) counts.bytes_in += bytes_in;
     return SEA_OK;
 }
 
@@ -113,11 +142,22 @@ int sea_stats(int rank, sea_pair_stats *stats)
     if (rank < 0 || rank >= e.size())
         return fail(SEA_ERR_RANK, "sea_stats: there is no rank {}; the job has had {}", rank, e.size());
     locked lock = enter();
-    const unsigned *slot = e.shm->slot_of(rank);
-    auto known = e.peers.find(rank);
-    *stats = slot ? e.local_stats[*slot] : known != e.peers.end() ? known->second->stats : sea_pair_stats{};
+    *stats = sea_pair_stats{};
     count_inlined(rank, stats);
-    if (!slot && e.net) e.net->stats(rank, stats);
+    if (const pair_row *row = e.counts->find(rank)) add_row(*row, stats);
+    return SEA_OK;
+}
+
+int sea_stats_own(sea_own_stats *stats)
+{
+    if (int s = check_started("sea_stats_own")) return s;
+    if (!stats) return fail(SEA_ERR_INVALID, "sea_stats_own: stats is null");
+    const process_counts &c = engine().counts->process();
+    *stats = {c.not_ours,  c.forged,
+              c.malformed, c.replayed,
+              c.waits,     double(c.wait_ns) * 1e-9,
+              c.sleeps,    c.rounds,
+              c.stalls,    double(c.longest_stall_ns) * 1e-9};
     return SEA_OK;
 }
 

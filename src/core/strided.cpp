@@ -96,9 +96,9 @@ int run_pieces(int rank, bool is_get, std::uint64_t bytes, const sea_opts *opts,
     if (int s = check_after(opts)) return s;
     bound_unfinished(lock, rank, opts);
     if (is_get)
-        count(rank, &sea_pair_stats::gets, 0, bytes);
+        count(rank, &pair_counts::gets, 0, bytes);
     else
-        count(rank, &sea_pair_stats::puts, bytes, 0);
+        count(rank, &pair_counts::puts, bytes, 0);
     operation *op = begin(rank, opts);
     bool ordered = opts && (opts->flags & SEA_ORDERED);
     sea_addr counter = opts ? opts->target_counter : SEA_NULL;

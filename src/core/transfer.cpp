@@ -261,7 +261,7 @@ int put_with_signal(sea_addr target, const void *source, std::size_t bytes, sea_
     int rank = signal ? rank_of(signal) : rank_for(target, bytes, opts);
     bound_unfinished(lock, rank, opts);
     remember_carrier(rank);
-    count(rank, &sea_pair_stats::puts, bytes, 0);
+    count(rank, &pair_counts::puts, bytes, 0);
     operation *op = begin(rank, opts);
     bool in_order = ordered(opts);
     if (signal != SEA_NULL) op->signals.push_back({signal, value, kind});
@@ -287,7 +287,7 @@ int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *o
         transport *t = engine().route(rank);
         if (t && (t->capabilities() & capability::native_put)) {
             int s = t->put(rank, sea_addr_offset(target), source, bytes);
-            if (s == SEA_OK) return count(rank, &sea_pair_stats::puts, bytes, 0);
+            if (s == SEA_OK) return count(rank, &pair_counts::puts, bytes, 0);
             if (s != not_native) return fail(s, "sea_put: {}", access_text(s, target, bytes));
         }
     }
@@ -316,14 +316,14 @@ int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts)
         transport *t = engine().route(rank);
         if (t && (t->capabilities() & capability::native_get)) {
             int s = t->get(rank, sea_addr_offset(source), target, bytes);
-            if (s == SEA_OK) return count(rank, &sea_pair_stats::gets, 0, bytes);
+            if (s == SEA_OK) return count(rank, &pair_counts::gets, 0, bytes);
             if (s != not_native) return fail(s, "sea_get: {}", access_text(s, source, bytes));
         }
     }
     locked lock = enter();
     if (int s = check_after(opts)) return s;
     bound_unfinished(lock, rank, opts);
-    count(rank, &sea_pair_stats::gets, 0, bytes);
+    count(rank, &pair_counts::gets, 0, bytes);
     operation *op = begin(rank, opts);
     op->counter_after = opts ? opts->target_counter : SEA_NULL;
     bool in_order = ordered(opts);
@@ -388,7 +388,7 @@ int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opt
     locked lock = enter();
     if (int s = check_after(opts)) return s;
     bound_unfinished(lock, rank, opts);
-    count(from, &sea_pair_stats::copies, 0, 0);
+    count(from, &pair_counts::copies, 0, 0);
     operation *op = begin(rank, opts);
     op->also = from;
     bool in_order = ordered(opts);

@@ -18,7 +18,7 @@ void signal_counter(operation *op, const sea_opts *opts);
 void bound_unfinished(locked &lock, int rank, const sea_opts *opts);
 
 // Counts an operation and its bytes; SEA_OK. Any thread, with or without the lock.
-int count(int rank, std::uint64_t sea_pair_stats::*what, std::uint64_t bytes_out, std::uint64_t bytes_in);
+int count(int rank, count_word pair_counts::*what, std::uint64_t bytes_out, std::uint64_t bytes_in);
 
 inline constexpr std::uint32_t most_unfinished = 8192; // operations on one rank
 

@@ -4,8 +4,8 @@
 #include "core/engine.hpp"
 #include "shm/native.hpp"
 
-#include <bit>
-#include <vector>
+#include <algorithm>
+#include <span>
 
 namespace onesea::core {
 namespace {
@@ -15,7 +15,8 @@ constexpr std::uint64_t nowhere = ~std::uint64_t(0);
 // Before sea_init() and after the end: one window that contains no address.
 sea_window_ closed{nowhere, 0, nullptr, nullptr, 0, 0, 0, nullptr};
 
-std::vector<sea_window_> table;
+// In the page of this process, so that what the inlined path counts is seen there.
+std::span<sea_window_> table;
 
 sea_window_ &entry_of(int rank) { return table[std::size_t(rank) & (table.size() - 1)]; }
 
@@ -25,11 +26,14 @@ void open_windows()
 {
     auto &e = engine();
     static_assert(shm::heap_granule == 1u << SEA_GRANULE_SHIFT_);
-    table.assign(std::bit_ceil(std::size_t(e.arena.header().slots)), closed);
+    table = e.counts->windows();
+    const std::span<std::int32_t> owners = e.counts->owners();
+    std::fill(table.begin(), table.end(), closed);
     for (unsigned s = 0; s < e.arena.header().slots; ++s) {
         int rank = e.arena.slot_at(s).rank;
         shm::heap *heap = rank < 0 ? nullptr : e.shm->heap_of(rank);
         if (!heap || entry_of(rank).start != nowhere) continue;
+        owners[std::size_t(rank) & (owners.size() - 1)] = rank + 1;
         entry_of(rank) = {std::uint64_t(rank) << SEA_OFFSET_BITS,
                           heap->capacity() - 8,
                           reinterpret_cast<char *>(e.shm->heap_memory(rank)),
@@ -78,7 +82,7 @@ void count_inlined(int rank, sea_pair_stats *stats)
 {
     if (table.empty()) return;
     const sea_window_ &w = entry_of(rank);
-    if (w.start != std::uint64_t(rank) << SEA_OFFSET_BITS) return;
+    if (engine().counts->owners()[std::size_t(rank) & (table.size() - 1)] != rank + 1) return;
     std::uint64_t puts = __atomic_load_n(&w.puts, __ATOMIC_RELAXED), gets = __atomic_load_n(&w.gets, __ATOMIC_RELAXED);
     stats->puts += puts;
     stats->gets += gets;

@@ -10,7 +10,7 @@ namespace onesea::core {
 
 void open_windows();         // all ranks of the node
 void close_window(int rank); // it has ended: the library tells
-void close_windows();        // what was counted stays readable until the next open_windows()
+void close_windows();
 
 // An atomic on live heap memory of the node, the short way; false: take the long one. width is 4 or 8, kind is known.
 bool window_atomic(sea_addr address, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,

@@ -17,6 +17,7 @@
 // not come, so it is told, again and again until it has heard it.
 #pragma once
 
+#include "base/counts_page.hpp"
 #include "base/ring_queue.hpp"
 #include "base/transport.hpp"
 #include "net/crypto.hpp"
@@ -44,15 +45,12 @@ struct datagram {
     std::vector<std::byte> whole; // mode encrypt
 };
 
-struct link_counts {
-    std::uint64_t packets_out = 0, packets_in = 0, packets_lost = 0, probes = 0, spurious = 0;
-};
-
 struct link_config {
     std::uint32_t own_rank = 0, peer_rank = 0, job_tag = 0;
     direction_keys out{}, in{};
     std::size_t max_datagram = least_datagram;
     std::uint64_t give_up = default_give_up;
+    pair_row *row = nullptr; // where it counts; outlives the link. nullptr: in a row of its own
 };
 
 class link {
@@ -93,8 +91,8 @@ class link {
     // The last datagram: nothing more will come.
     void build_close(std::uint64_t now, datagram *result);
 
-    const link_counts &counts() const { return counts_; }
-    std::uint64_t smoothed_rtt() const { return rtt_.smoothed(); }
+    const pair_counts &counts() const { return row_.counts; }
+    histogram_copy round_trips() const { return row_.round_trips.copy(); }
 
   private:
     struct sent_packet {
@@ -104,6 +102,9 @@ class link {
     };
 
     link_config config_;
+    std::unique_ptr<pair_row> own_row_;
+    pair_row &row_;
+    pair_counts &counts_;
     crypto &cipher_;
     sink &sink_;
     std::size_t max_datagram_;
@@ -155,7 +156,6 @@ class link {
     bool ack_now_ = false;
     std::uint64_t ack_at_ = never;
     std::size_t grant_ = first_grant;
-    link_counts counts_;
 
     std::size_t most_content() const { return max_frame() + frame_bytes; }
     bool window_open(std::size_t charge) const;
@@ -176,6 +176,7 @@ class link {
     void drop_acked();
     void take_ack(const ack_view &ack, std::uint64_t now);
     void packet_acked(sent_packet &p);
+    void note_round_trip(std::uint64_t ns, std::uint64_t peer_delay);
     void find_lost(std::uint64_t now);
     void take_bundle(const packet_view &packet);
     void execute(std::span<const std::byte> content);

@@ -169,6 +169,14 @@ void link::packet_acked(sent_packet &p)
     if (bundle *b = find(p.bundle)) bundle_acked(b);
 }
 
+// What the peer says it has held the acknowledgement back for is not the network's.
+void link::note_round_trip(std::uint64_t ns, std::uint64_t peer_delay)
+{
+    rtt_.sample(ns, peer_delay);
+    row_.smoothed_ns.set(rtt_.smoothed());
+    row_.round_trips.add(ns > peer_delay ? ns - peer_delay : ns);
+}
+
 void link::take_ack(const ack_view &ack, std::uint64_t now)
 {
     if (ack.fixed.largest >= next_packet_) return;
@@ -187,7 +195,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
             continue;
         }
         if (told && p.number == ack.fixed.largest && p.state == sent_packet::flying)
-            rtt_.sample(now - p.at, ack.fixed.delay_ns);
+            note_round_trip(now - p.at, ack.fixed.delay_ns);
         packet_acked(p);
         any = true;
     }

@@ -14,8 +14,9 @@ std::size_t charge_of(std::size_t bytes) { return bytes + packet_overhead; }
 } // namespace
 
 link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool)
-    : config_(config), cipher_(cipher), sink_(to), max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool),
-      outbox_(pool)
+    : config_(config), own_row_(config.row ? nullptr : std::make_unique<pair_row>()),
+      row_(config.row ? *config.row : *own_row_), counts_(row_.counts), cipher_(cipher), sink_(to),
+      max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool)
 {
 }
 

@@ -30,7 +30,8 @@ constexpr unsigned express_packets = 16; // in a share_period: a peer with which
 class net_transport final : public transport {
   public:
     net_transport(net_config config, sink &to)
-        : config_(std::move(config)), sink_(to), cipher_(config_.secure), job_tag_(derive_job_tag(config_.job_key)),
+        : config_(std::move(config)), counts_(*config_.counts), drops_(counts_.process()), sink_(to),
+          cipher_(config_.secure), job_tag_(derive_job_tag(config_.job_key)),
           socket_(config_.port ? nullptr
                                : std::make_unique<socket_io>(config_.udp_fd, config_.secure == secure_mode::off)),
           io_(config_.port ? *config_.port : *socket_), faults_(config_.faults),
@@ -61,8 +62,6 @@ class net_transport final : public transport {
     void peer_gone(int rank, bool cleanly) override;
     bool idle() const override;
     void close() override;
-    void stats(int rank, sea_pair_stats *stats) const override;
-    drop_counts drops() const override { return drops_; }
 
   private:
     struct peer {
@@ -73,6 +72,8 @@ class net_transport final : public transport {
         unsigned lately = 0; // packets since the last look for the busiest peer
     };
     net_config config_;
+    counts_page &counts_;
+    process_counts &drops_;
     sink &sink_;
     crypto cipher_;
     std::uint32_t job_tag_;
@@ -88,7 +89,6 @@ class net_transport final : public transport {
     std::vector<peer *> active_; // has work, a timer, or was heard of lately: nobody walks the others
     std::size_t budget_;
     nanoseconds next_share_ = 0, rest_at_ = never, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
-    drop_counts drops_;
     bool closed_ = false, polling_ = false;
     std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
     std::vector<int> due_;
@@ -99,7 +99,7 @@ class net_transport final : public transport {
         std::size_t around = header_bytes + frame_bytes + cipher_.tag_size();
         return std::min(datagram - around, most_payload);
     }
-    link_config link_config_for(int rank, const peer_address &where) const;
+    link_config link_config_for(int rank, const peer_address &where);
     peer *find(int rank);
     peer *make(int rank);
     void pump(peer &p, nanoseconds now);
@@ -124,7 +124,7 @@ std::size_t net_transport::datagram_limit(const peer_address &where) const
     return std::clamp(room, least_datagram, most_datagram + max_ack_bytes) & ~std::size_t(7);
 }
 
-link_config net_transport::link_config_for(int rank, const peer_address &where) const
+link_config net_transport::link_config_for(int rank, const peer_address &where)
 {
     link_config c;
     c.own_rank = std::uint32_t(config_.rank);
@@ -134,6 +134,7 @@ link_config net_transport::link_config_for(int rank, const peer_address &where) 
     c.in = derive_keys(config_.job_key, c.peer_rank, c.own_rank, 0);
     c.max_datagram = datagram_limit(where);
     c.give_up = config_.give_up;
+    c.row = &counts_.row_of(rank);
     return c;
 }
 
@@ -393,17 +394,6 @@ void net_transport::close()
     }
 }
 
-void net_transport::stats(int rank, sea_pair_stats *stats) const
-{
-    auto known = peers_.find(rank);
-    if (known == peers_.end()) return;
-    const link_counts &c = known->second.link->counts();
-    stats->packets_out = c.packets_out;
-    stats->packets_in = c.packets_in;
-    stats->packets_lost = c.packets_lost;
-    stats->round_trip_us = double(known->second.link->smoothed_rtt()) / 1e3;
-}
-
 } // namespace
 
 std::unique_ptr<transport> make_net_transport(net_config config, sink &to, int *status)
@@ -412,8 +402,9 @@ std::unique_ptr<transport> make_net_transport(net_config config, sink &to, int *
         if (status) *status = s;
         return nullptr;
     };
-    if ((config.udp_fd < 0 && !config.port) || config.rank < 0 || !config.lookup)
-        return refuse(fail(SEA_ERR_INVALID, "the net transport needs a socket, a rank and a way to find peers"));
+    if ((config.udp_fd < 0 && !config.port) || config.rank < 0 || !config.lookup || !config.counts)
+        return refuse(
+            fail(SEA_ERR_INVALID, "the net transport needs a socket, a rank, a way to find peers and a page"));
     if (!crypto_ready()) return refuse(fail(SEA_ERR_SYSTEM, "the cryptographic libraries do not work here"));
     if (status) *status = SEA_OK;
     return std::make_unique<net_transport>(std::move(config), to);

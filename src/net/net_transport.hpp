@@ -2,6 +2,7 @@
 // The `net` transport: frames between ranks over authenticated, reliable UDP. See README.md and docs/protocol.md.
 #pragma once
 
+#include "base/counts_page.hpp"
 #include "base/transport.hpp"
 #include "net/constants.hpp"
 
@@ -49,6 +50,7 @@ struct net_config {
     std::uint32_t own_mtu = 1500; // of the interface that udp_fd is bound to
     // Where a rank can be reached; false if it is not known (no such rank, or it has ended). Any thread may call it.
     std::function<bool(int rank, peer_address *where)> lookup;
+    counts_page *counts = nullptr;         // where it counts; outlives the transport
     nanoseconds give_up = default_give_up; // silence with work outstanding: SEA_ERR_LINK
     fault_rates faults;                    // filled by the caller with parse_faults(getenv(faults_variable))
 };

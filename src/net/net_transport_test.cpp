@@ -35,10 +35,13 @@ TEST(net_transport, survives_damage_on_a_real_socket)
 {
     pair p("127.0.0.1", secure_mode::auth, 1500, "loss=0.05,dup=0.05,reorder=0.05,corrupt=0.02,seed=3");
     expect_long_put(p, 2'000'000);
-    sea_pair_stats stats{};
-    p.ends[0]->stats(1, &stats);
-    EXPECT_GT(stats.packets_lost, 0u);
-    EXPECT_GT(stats.round_trip_us, 0);
+    const pair_row &row = p.counts[0].row_of(1);
+    EXPECT_GT(row.counts.packets_lost, 0u);
+    EXPECT_GT(row.smoothed_ns, 0u);
+    const histogram_copy trips = row.round_trips.copy();
+    EXPECT_GT(trips.samples(), 0u);
+    EXPECT_LE(trips.quantile(0.5), trips.quantile(0.99));
+    EXPECT_LE(trips.quantile(0.99), trips.longest);
 }
 
 TEST(net_transport, does_not_overflow_a_small_socket_buffer)
@@ -59,9 +62,7 @@ TEST(net_transport, sends_ten_thousand_small_messages_in_few_packets)
     ASSERT_TRUE(p.run([&] { return p.ends[0]->idle(); }));
     for (auto &one : w) ASSERT_EQ(one.status, SEA_OK);
     EXPECT_EQ(p.sinks[1].frames, w.size());
-    sea_pair_stats stats{};
-    p.ends[0]->stats(1, &stats);
-    EXPECT_LT(stats.packets_out, w.size() / 20);
+    EXPECT_LT(p.counts[0].row_of(1).counts.packets_out, w.size() / 20);
 }
 
 TEST(net_transport, settles_with_dead_what_was_sent_to_a_rank_that_ended)

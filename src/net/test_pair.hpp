@@ -42,6 +42,7 @@ class pair {
     udp_socket sockets[2];
     std::uint16_t seen_at[2]; // the ports where they take each other to be
     memory_sink sinks[2];
+    counts_page counts[2];
     std::unique_ptr<transport> ends[2];
     bool known[2] = {true, true};
 
@@ -59,6 +60,7 @@ class pair {
             c.job_key[31] = same_key ? 1 : std::uint8_t(i);
             c.secure = mode;
             c.own_mtu = mtu;
+            c.counts = &counts[i];
             EXPECT_EQ(parse_faults(faults, &c.faults), SEA_OK);
             c.lookup = [this, address, mtu](int rank, peer_address *where) {
                 if (rank < 0 || rank > 1 || !known[rank]) return false;
@@ -77,6 +79,7 @@ class pair {
     {
         for (auto &s : sockets) ::close(s.fd);
     }
+    const process_counts &drops(int end) { return counts[end].process(); }
     template <class Done>
     bool run(Done done, std::uint64_t limit = 20 * second)
     {

@@ -271,12 +271,28 @@ STEP(210, statistics_count_what_was_asked)
     if (std::strcmp(sea_transport(right), "net") == 0) {
         CHECK(after.packets_out > before.packets_out && after.packets_in > before.packets_in);
         CHECK(after.round_trip_us > 0 && after.round_trip_us < 1e7);
+        CHECK(after.round_trip_p50_us > 0 && after.round_trip_p50_us <= after.round_trip_p99_us);
+        CHECK(after.round_trip_p99_us <= after.round_trip_max_us);
     } else {
         CHECK_EQ(0, after.packets_out + after.packets_in + after.packets_lost);
-        CHECK(after.round_trip_us == 0);
+        CHECK(after.round_trip_us == 0 && after.round_trip_max_us == 0);
     }
     CHECK_STATUS(SEA_ERR_RANK, sea_stats(t.size, &after));
     CHECK_STATUS(SEA_ERR_RANK, sea_stats(-1, &after));
     CHECK_STATUS(SEA_ERR_INVALID, sea_stats(right, nullptr));
+    t.sync();
+}
+
+STEP(211, statistics_of_the_process_count_waits)
+{
+    sea_own_stats before, after;
+    sea_counter never{0};
+    CHECK_OK(sea_stats_own(&before));
+    CHECK_STATUS(SEA_ERR_TIMEOUT, sea_counter_wait(&never, 1, 0.03));
+    CHECK_OK(sea_stats_own(&after));
+    CHECK(after.waits > before.waits);
+    CHECK(after.sleeps > before.sleeps);
+    CHECK(after.wait_seconds - before.wait_seconds > 0.025);
+    CHECK_STATUS(SEA_ERR_INVALID, sea_stats_own(nullptr));
     t.sync();
 }

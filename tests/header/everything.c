@@ -193,6 +193,9 @@ int main(void)
     OK(sea_heap_usage(right, &capacity, &used));
     EXPECT(capacity >= used && used >= 4096);
     OK(sea_heap_free(there));
+    sea_own_stats own;
+    OK(sea_stats_own(&own));
+    EXPECT(own.forged == 0 && own.malformed == 0);
     OK(sea_stats(right, &stats));
     EXPECT(stats.puts > 0 && stats.gets > 0 && stats.atomics > 0 && stats.messages > 0 && stats.copies > 0);
     collectives(sea_rank(), sea_size());

@@ -21,6 +21,7 @@ class rank final : public sink {
 
     rank(world &w, unsigned self, std::vector<std::uint64_t> cell_sizes);
 
+    counts_page counts;
     std::unique_ptr<transport> net;
     std::vector<std::byte> memory;
     std::vector<cell> cells;

@@ -53,6 +53,7 @@ void world::make_rank(unsigned r)
     c.secure = plan_.mode;
     c.own_mtu = plan_.mtu;
     c.give_up = plan_.give_up;
+    c.counts = &ranks_[r]->counts;
     c.lookup = [this, r](int peer, net::peer_address *where) {
         if (peer < 0 || unsigned(peer) >= plan_.ranks || ranks_[r]->gone[std::size_t(peer)]) return false;
         *where = address_of(unsigned(peer), plan_.mtu);
@@ -322,9 +323,7 @@ bool world::run()
         if (std::string text = r->check_memory(); !text.empty()) wrong(text);
     for (auto &r : ranks_)
         for (unsigned peer = 0; peer < plan_.ranks; ++peer) {
-            sea_pair_stats stats{};
-            r->net->stats(int(peer), &stats);
-            seen_.packets_lost += stats.packets_lost;
+            if (const pair_row *row = r->counts.find(int(peer))) seen_.packets_lost += row->counts.packets_lost;
         }
     leave_one_by_one();
     seen_.wire = network_->counts();
