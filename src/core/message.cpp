@@ -103,6 +103,7 @@ void answer(const handler_task &task, int status)
             status = SEA_ERR_ADDRESS;
         else
             status = e.resolve(sea_addr_offset(head.counter), 8, true, &memory, &segment);
+        if (status == SEA_OK && reinterpret_cast<std::uintptr_t>(memory) % 8) status = SEA_ERR_ALIGN;
         if (status == SEA_OK) bump(static_cast<sea_counter *>(memory));
     }
     if (task.pulls) e.handlers.resume(task.source);

@@ -97,11 +97,11 @@ void end_answers(operation *op)
 void on_data(const frame &head, std::span<const std::byte> payload)
 {
     operation *op = engine().operations.find(head.id);
-    if (!op || op->state != operation::phase::active || !op->awaits_reply) return;
+    if (!op || op->state != operation::phase::active || !op->awaits_reply || op->answers == 0) return;
     auto low = reinterpret_cast<std::uint64_t>(op->memory);
     std::uint64_t into = head.position - low;
     if (into > op->bytes || payload.size() > op->bytes - into || payload.size() > op->reply_bytes) return;
-    std::memcpy(reinterpret_cast<void *>(head.position), payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(reinterpret_cast<void *>(head.position), payload.data(), payload.size());
     op->reply_bytes -= payload.size();
     if (op->reply_bytes == 0) end_answers(op);
 }
@@ -193,6 +193,7 @@ void on_copy(int source, const frame &head, std::span<const std::byte> payload)
     shm::segment *segment = nullptr;
     int s = e.resolve(head.position, bytes, false, &memory, &segment);
     if (s == SEA_OK && !e.route(rank_of(target))) s = SEA_ERR_DEAD;
+    if (s == SEA_OK && counter % 8) s = SEA_ERR_ALIGN;
     if (s != SEA_OK) return send_done(source, head.id, s, head.position);
     operation *op = begin(rank_of(target), nullptr);
     op->context = reinterpret_cast<void *>(std::intptr_t(source));
