@@ -4,6 +4,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 option(ONESEA_BUILD_TESTS "Build the tests" ON)
 option(ONESEA_WERROR "Warnings are errors" ON)
+option(ONESEA_FUZZ "Build the fuzzers for libFuzzer (clang only); see tests/fuzz" OFF)
 set(ONESEA_SANITIZE "" CACHE STRING "address+undefined, thread or nothing")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -30,6 +31,13 @@ elseif(ONESEA_SANITIZE STREQUAL "thread")
     add_link_options(-fsanitize=thread)
 elseif(ONESEA_SANITIZE)
     message(FATAL_ERROR "ONESEA_SANITIZE is '${ONESEA_SANITIZE}'; use address+undefined, thread or nothing")
+endif()
+
+if(ONESEA_FUZZ)
+    if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        message(FATAL_ERROR "ONESEA_FUZZ needs clang; this is ${CMAKE_CXX_COMPILER_ID}")
+    endif()
+    add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # A tree that is built again and again is built faster where ccache is; it is not required.
