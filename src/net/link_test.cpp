@@ -431,6 +431,23 @@ TEST(link, settles_everything_once_when_the_peer_has_gone)
     }
 }
 
+// The parts of a long message that were acknowledged are gone, those that were not sent have no bundle yet.
+TEST(link, settles_a_long_message_once_when_the_peer_goes_after_a_part_of_it)
+{
+    world w(1);
+    w.net.partition(never);
+    w.a.ask(8 << 20, true, false, false);
+    packet_view all; // acknowledges what was sent so far
+    all.header.ack_bytes = ack_fixed_bytes;
+    all.ack.fixed.executed = w.net.at(0).counts().packets_out;
+    all.ack.fixed.largest = all.ack.fixed.executed - 1;
+    ASSERT_TRUE(w.net.at(0).receive(all, w.net.now()));
+    ASSERT_FALSE(w.a.all_settled());
+    w.net.at(0).settle_all(SEA_ERR_DEAD);
+    ASSERT_TRUE(w.a.all_settled());
+    EXPECT_EQ(w.a.requests.back().status, SEA_ERR_DEAD);
+}
+
 TEST(link, queues_a_gigabyte_without_touching_it)
 {
     world w(1);

@@ -66,7 +66,7 @@ class outbox {
 
     // The next bundle of at most `limit` bytes; not when empty.
     std::unique_ptr<bundle> take(std::size_t limit);
-    // Empties it: tell(delivery *) for every message of which no bundle will tell.
+    // Empties it: tell(delivery *), or of nullptr, for every message of which no bundle has told.
     template <class Tell>
     void drop(Tell &&tell)
     {
@@ -75,8 +75,8 @@ class outbox {
         for (std::size_t i = 0; i < queue.size(); ++i) {
             if (queue[i].packed)
                 for (delivery *d : queue[i].packed->done) tell(d);
-            else if (queue[i].message->cut == 0)
-                tell(queue[i].message->message.done);
+            else // a bundle may have told already; bundles that were acknowledged have not
+                tell(std::exchange(queue[i].message->message.done, nullptr));
         }
     }
 
