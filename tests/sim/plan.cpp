@@ -97,7 +97,7 @@ plan make_plan(family f, network::random_engine &random)
     constexpr std::uint32_t mtus[] = {1280, 1500, 9000, 65536};
     p.mtu = mtus[c.up_to(3)];
     p.gap = c.up_to(1) ? microsecond * c.up_to(5000) : 0;
-    p.longest = c.up_to(7) == 0 ? 200'000 : 10'000;
+    p.longest = c.up_to(7) ? 10'000 : c.up_to(3) ? 200'000 : 1'500'000; // the last one is longer than any window
     p.wrong.delay = microsecond * (1 + (c.up_to(1) ? c.up_to(50) : c.up_to(2000)));
     p.wrong.latency = c.up_to(1) ? microsecond * c.up_to(100) : 0;
     p.wrong.inbox_bytes = (128 + (c.up_to(1) ? c.up_to(500) : c.up_to(8000))) * 1024;

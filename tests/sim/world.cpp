@@ -44,7 +44,7 @@ world::~world()
 void world::make_rank(unsigned r)
 {
     std::vector<std::uint64_t> sizes;
-    for (unsigned i = 0; i < 10; ++i) sizes.push_back(9 + up_to(i < 6 ? 300 : i < 9 ? 5000 : plan_.longest));
+    for (unsigned i = 0; i < 10; ++i) sizes.push_back(9 + up_to(i < 5 ? 300 : i < 8 ? 5000 : plan_.longest));
     ranks_.push_back(std::make_unique<rank>(*this, r, std::move(sizes)));
     net::net_config c;
     c.rank = int(r);
@@ -201,7 +201,7 @@ void world::random_fault()
     if (plan_.partitions) kinds.push_back(cut);
     if (plan_.stops) kinds.push_back(stop);
     if (plan_.jumps) kinds.push_back(jump);
-    if (plan_.deaths && seen_.deaths + 2 < plan_.ranks && up_to(3) == 0) kinds.push_back(death);
+    if (plan_.deaths && up_to(3) == 0) kinds.push_back(death);
     if (kinds.empty()) return;
     auto r = unsigned(up_to(plan_.ranks - 1));
     switch (kinds[up_to(kinds.size() - 1)]) {
@@ -213,8 +213,8 @@ void world::random_fault()
     case jump:
         ++seen_.jumps;
         return network_->jump(r, up_to(1) ? up_to(longest_jump) : up_to(20 * millisecond));
-    default:
-        return kill(r);
+    default: // while something is under way
+        return at_time(network_->now() + up_to(4 * millisecond), [this, r] { kill(r); });
     }
 }
 
@@ -235,7 +235,7 @@ void world::partition()
 
 void world::kill(unsigned r)
 {
-    if (ranks_[r]->dead) return;
+    if (ranks_[r]->dead || seen_.deaths + 2 >= plan_.ranks) return;
     ++seen_.deaths;
     ranks_[r]->dead = true;
     ranks_[r]->to_begin = 0;
