@@ -44,6 +44,9 @@ class sink {
     // One frame for this rank, exactly once. May send. The payload is 8-byte aligned and dies on return.
     virtual void receive(int source, const frame &head, std::span<const std::byte> payload) = 0;
 
+    // Will handlers run as soon as poll() has returned? Their answers can carry the acknowledgements.
+    virtual bool answers_follow() const { return false; }
+
     // Nothing has been heard of that rank for so long that its link was given up: no answer will come.
     virtual void unreachable(int) {}
 

@@ -82,6 +82,7 @@ class engine_state final : public sink {
     // sink: see responder.cpp
     void receive(int source, const frame &head, std::span<const std::byte> payload) override;
 
+    bool answers_follow() const override;
     void unreachable(int source) override;
 
     // Own memory for a peer's access; the text of the error is not set. *segment: registered memory that it lies in.

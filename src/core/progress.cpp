@@ -112,11 +112,7 @@ void block(locked &lock, nanoseconds until)
     if (s.parked) s.changed.notify_all();
 }
 
-bool handlers_left()
-{
-    auto &h = engine().handlers;
-    return !in_handler && !h.running && !h.empty();
-}
+bool handlers_left() { return engine().answers_follow(); }
 
 // Lets others at the lock, and at the core if it is crowded, between two rounds of a spin.
 void breathe(locked &lock)
@@ -268,16 +264,48 @@ void activity()
 
 bool inside_handler() { return in_handler; }
 
+bool engine_state::answers_follow() const { return !in_handler && !handlers.running && !handlers.empty(); }
+
+namespace {
+
+// While a handler of the program runs, the dispatcher takes over as if the program computed.
+class away_for_handlers {
+  public:
+    away_for_handlers()
+    {
+        auto &s = engine().sleep;
+        s.activity.fetch_add(1, std::memory_order_relaxed); // it comes at the next tick, not at once
+        if (!is_dispatcher) s.waiters.fetch_sub(1);
+    }
+    ~away_for_handlers()
+    {
+        auto &s = engine().sleep;
+        if (is_dispatcher) return;
+        s.waiters.fetch_add(1);
+        if (s.blocked && s.blocked_by_dispatcher) kick();
+    }
+};
+
+void run_some_handlers(locked &lock)
+{
+    handler_task task;
+    for (int i = 0; i < handlers_at_once && engine().handlers.pop(&task); ++i) {
+        run_handler(lock, task);
+        run_startable();
+    }
+}
+
+} // namespace
+
 void run_handlers(locked &lock)
 {
     auto &e = engine();
     if (in_handler || e.handlers.running || e.handlers.empty()) return;
     e.handlers.running = true;
     in_handler = true;
-    handler_task task;
-    for (int i = 0; i < handlers_at_once && e.handlers.pop(&task); ++i) {
-        run_handler(lock, task);
-        run_startable();
+    {
+        away_for_handlers away;
+        run_some_handlers(lock);
     }
     in_handler = false;
     e.handlers.running = false;

@@ -74,6 +74,8 @@ class link {
     bool receive(const packet_view &packet, std::uint64_t now);
     // All that had arrived has been taken in: acknowledgements that are due go now.
     void end_of_burst();
+    // Something to send is expected within hold_limit: what is due waits so long for it.
+    void postpone_ack(std::uint64_t now);
 
     std::uint64_t deadline() const;
     void on_time(std::uint64_t now);

@@ -54,6 +54,13 @@ void link::end_of_burst()
     if (unacked_in_ >= grant_ / 4) ack_now_ = true;
 }
 
+void link::postpone_ack(std::uint64_t now)
+{
+    if (!ack_now_) return;
+    ack_now_ = false;
+    ack_at_ = std::min(ack_at_, now + hold_limit);
+}
+
 void link::note_executed(std::uint64_t packet)
 {
     packets_done_.mark(packet);

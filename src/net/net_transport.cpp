@@ -283,9 +283,11 @@ bool net_transport::take_all(nanoseconds now)
 
 void net_transport::answer(nanoseconds now)
 {
+    const bool answers_follow = sink_.answers_follow();
     for (std::size_t i = 0; i < touched_.size(); ++i) {
         touched_[i]->touched = false;
         touched_[i]->link->end_of_burst();
+        if (answers_follow) touched_[i]->link->postpone_ack(now);
         pump(*touched_[i], now);
     }
     touched_.clear();

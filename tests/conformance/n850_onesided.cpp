@@ -122,3 +122,65 @@ STEP(852, all_completes_while_the_target_waits_in_the_library)
     t.sync();
     CHECK_OK(sea_am_register(9, nullptr, nullptr));
 }
+
+namespace {
+
+// Runs until the partner says that all its operations on this rank have completed.
+std::atomic<std::uint64_t> *release, *entered;
+void *take_time(const sea_am *, sea_am_complete_fn *, void **)
+{
+    *entered = 1;
+    if (!compute_until(*release, 1)) ran = 1000;
+    ran += 1;
+    return nullptr;
+}
+
+} // namespace
+
+STEP(853, all_completes_while_a_handler_of_the_target_takes_its_time)
+{
+    if (t.size == 1) return;
+    place heap(kind::heap, 70080), wake(kind::heap, 64);
+    poke8(wake.memory(), 0);
+    poke8(heap.memory() + 70016, 5);
+    std::vector<sea_addr> heaps = t.exchange(heap.address()), wakes = t.exchange(wake.address());
+    ran = 0;
+    std::atomic<std::uint64_t> *flags = t.shared->flags;
+    if (t.rank < 8) {
+        release = &flags[t.rank];
+        entered = &flags[t.rank + 8];
+        flags[t.rank] = flags[t.rank + 8] = 0;
+    }
+    CHECK_OK(sea_am_register(9, take_time, nullptr));
+    t.sync();
+    int partner = t.rank ^ 1;
+    if (t.rank < 8 && partner < t.size && t.rank % 2 == 1) {
+        CHECK_OK(sea_counter_wait(reinterpret_cast<sea_counter *>(wake.memory()), 1, 50));
+        CHECK_EQ(1, ran.load());
+    } else if (t.rank < 8 && partner < t.size) {
+        sea_addr a = heaps[std::size_t(partner)], w = wakes[std::size_t(partner)];
+        std::vector<unsigned char> out(70000), in(70000);
+        sea_opts o = SEA_OPTS_INIT;
+        o.flags = SEA_NOWAIT;
+        CHECK_OK(sea_am_send(partner, 9, nullptr, 0, nullptr, 0, &o));
+        for (double until = now() + 30; flags[partner + 8] == 0 && now() < until;) CHECK_OK(sea_poll());
+        for (std::size_t bytes : {std::size_t(8), std::size_t(1000), std::size_t(70000)}) {
+            fill(out.data(), bytes, bytes);
+            CHECK_OK(outcome([&](sea_opts *with) { return sea_put(a, out.data(), bytes, with); }));
+            CHECK_OK(sea_get(in.data(), a, bytes, nullptr));
+            CHECK_DATA(in.data(), bytes, bytes);
+        }
+        std::uint64_t old = 0;
+        CHECK_OK(sea_fetch_add8(a + 70016, 1, &old, nullptr));
+        CHECK_EQ(5, old);
+        flags[partner] = 1;
+        CHECK_OK(sea_fence(partner));
+        CHECK_OK(sea_put_signal(w, nullptr, 0, w, 1, SEA_SIGNAL_SET, nullptr));
+        CHECK_OK(sea_fence(partner));
+    }
+    t.sync();
+    CHECK_OK(sea_am_register(9, nullptr, nullptr));
+    t.sync();
+    if (t.rank < 8) flags[t.rank] = flags[t.rank + 8] = 0;
+    t.sync();
+}
