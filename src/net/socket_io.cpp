@@ -8,12 +8,25 @@
 #include <cstring>
 #include <netinet/udp.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace onesea::net {
 namespace {
 
 constexpr std::size_t most_pieces = 1024; // of one send: UIO_MAXIOV
 constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+// Without the library's preparations for a thread that is cancelled meanwhile, which cost a twentieth of the call.
+ssize_t quick_send(int fd, std::span<const std::byte> bytes)
+{
+    return syscall(SYS_sendto, fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
+}
+
+ssize_t quick_receive(int fd, std::span<std::byte> room)
+{
+    return syscall(SYS_recvfrom, fd, room.data(), room.size(), MSG_DONTWAIT, nullptr, nullptr);
+}
 
 } // namespace
 
@@ -69,7 +82,7 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
     const int fd = express ? express_.fd() : fd_;
     if (express && group.size() == 1 && group[0].count == 1) {
         auto piece = group[0].pieces[0];
-        return ::send(fd, piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+        return quick_send(fd, piece) >= 0 ? 0 : errno;
     }
     iovec pieces[most_pieces];
     std::size_t count = 0;
@@ -138,11 +151,11 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
     return done;
 }
 
-// The express socket first; the others are asked every fourth time.
+// The express socket first; the others are asked every eighth time.
 bool socket_io::receive_batch(arrivals *batch)
 {
     if (express_.fd() < 0) return receive_from(fd_, batch);
-    const bool main_too = ++turn_ % 4 == 0;
+    const bool main_too = ++turn_ % 8 == 0;
     if (main_too && turn_ % 64 == 0 && receive_from(fd_, batch)) return true; // however busy the express is
     return receive_express(batch) || (main_too && receive_from(fd_, batch));
 }
@@ -159,7 +172,7 @@ bool socket_io::receive_express(arrivals *batch)
             express_.took_one(batch->bytes.size());
         return any;
     }
-    ssize_t n = recv(express_.fd(), buffer_.get(), buffer_bytes, MSG_DONTWAIT);
+    ssize_t n = quick_receive(express_.fd(), {buffer_.get(), buffer_bytes});
     if (n < 0 && errno != ECONNREFUSED) return false;
     batch->bytes = {buffer_.get(), std::size_t(std::max<ssize_t>(n, 0))};
     batch->segment = std::max<std::size_t>(batch->bytes.size(), 1);
