@@ -82,7 +82,7 @@ int core_courier::wait(bool (*ready)(void *), void *argument, nanoseconds deadli
 }
 
 void core_courier::nudge() { core::nudge(); }
-bool core_courier::alive(int rank) { return sea_alive(rank) == 1; }
+bool core_courier::alive(int rank) { return core::alive(rank); }
 int core_courier::node_of(int rank) { return sea_node_of(rank); }
 std::uint32_t core_courier::ended() { return core::ended(); }
 int core_courier::ended_rank(std::uint32_t i) { return core::ended_rank(i); }

@@ -2,15 +2,47 @@
 #include "coll/leave.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace onesea::coll {
+
+int leave_state::view::first_of(int node) const
+{
+    int low = 0;
+    for (int high = world; low < high;) {
+        const int middle = low + (high - low) / 2;
+        if (node_of(middle) < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+template <class Passed>
+int leave_state::walk::first(const view &v, Passed &&passed)
+{
+    if (at_ < 0) {
+        at_ = v.first_of(node_);
+        end_ = v.first_of(node_ + 1);
+    }
+    for (; at_ < end_; ++at_)
+        if (!passed(at_)) return at_;
+    for (at_ = std::max(at_, v.world); at_ < v.ranks; ++at_)
+        if (v.node_of(at_) == node_ && !passed(at_)) return at_;
+    return -1;
+}
 
 void leave_state::heard(int rank, int ranks_known)
 {
     if (rank < 0) return;
-    if (heard_.size() <= std::size_t(rank)) heard_.resize(std::size_t(rank) + 1);
-    heard_[std::size_t(rank)] = std::max(heard_[std::size_t(rank)], std::max(ranks_known, 1));
+    int &known = heard_[rank];
+    known = std::max(known, std::max(ranks_known, 1));
+}
+
+int leave_state::heard_from(int rank) const
+{
+    auto found = heard_.find(rank);
+    return found == heard_.end() ? 0 : found->second;
 }
 
 leave_state::action leave_state::tell_once(int keeper, int ranks)
@@ -21,51 +53,104 @@ leave_state::action leave_state::tell_once(int keeper, int ranks)
     return {step::tell, keeper, {}};
 }
 
-bool leave_state::node_is_complete(const view &v)
+void leave_state::find_place(const view &v)
 {
-    const int node = v.node_of(me_);
-    auto has_come = [&](int rank) {
-        return rank == me_ || v.node_of(rank) != node || heard_from(rank) > 0 || !v.alive(rank);
-    };
-    while (missing_ < v.ranks && has_come(missing_)) ++missing_;
-    return missing_ >= v.ranks;
+    if (keeper_.node() >= 0) return;
+    int node = v.node_of(me_);
+    keeper_ = missing_ = walk(node);
+    while (node > 0) above_.emplace_back(node = (node - 1) / radix_);
 }
 
-bool leave_state::other_nodes(const view &v, std::vector<int> *keepers) const
+// With the numbers of nodes growing downwards in the tree, the lowest living node has nobody above it.
+int leave_state::lowest_living(const view &v)
 {
-    std::unordered_set<int> seen{v.node_of(me_)};
-    for (int rank = 0; rank < v.ranks; ++rank) {
-        if (seen.contains(v.node_of(rank)) || !v.alive(rank)) continue;
-        if (heard_from(rank) < v.ranks) return false;
-        seen.insert(v.node_of(rank));
-        keepers->push_back(rank);
+    while (first_living_ < v.world && !v.alive(first_living_)) ++first_living_;
+    int lowest = first_living_ < v.world ? first_living_ : me_;
+    for (int rank = v.world; rank < v.ranks; ++rank)
+        if (v.alive(rank) && v.node_of(rank) < v.node_of(lowest)) lowest = rank;
+    return lowest;
+}
+
+int leave_state::keeper_above(const view &v)
+{
+    auto ended = [&](int rank) { return !v.alive(rank); };
+    for (walk &node : above_)
+        if (int keeper = node.first(v, ended); keeper >= 0) return keeper;
+    const int lowest = lowest_living(v);
+    return v.node_of(lowest) < keeper_.node() ? lowest : -1;
+}
+
+void leave_state::add_below(const view &v, int node)
+{
+    for (int below = node * radix_ + 1; below <= node * radix_ + radix_ && below < v.nodes; ++below)
+        below_.emplace_back(below);
+}
+
+// A node without living ranks gives way to those below it; the last ones added are looked at first, so that the list
+// stays short however many there are.
+void leave_state::find_below(const view &v)
+{
+    if (below_ranks_ != v.ranks) { // who came later may live where nobody did
+        below_ranks_ = v.ranks;
+        below_.clear();
+        const int own = keeper_.node();
+        if (root_) // all above those have ended
+            for (int node = own + 1; node <= own * radix_ && node < v.nodes; ++node) below_.emplace_back(node);
+        add_below(v, own);
     }
-    return true;
+    auto ended = [&](int rank) { return !v.alive(rank); };
+    for (std::size_t i = 0; i < below_.size();) {
+        if (below_[i].first(v, ended) >= 0) {
+            ++i;
+            continue;
+        }
+        const int node = below_[i].node();
+        below_[i] = below_.back();
+        below_.pop_back();
+        add_below(v, node);
+    }
 }
 
-void leave_state::add_own_node(const view &v, std::vector<int> *waiting) const
+bool leave_state::all_have_come(const view &v)
 {
-    for (int rank = 0; rank < v.ranks; ++rank)
-        if (rank != me_ && heard_from(rank) > 0 && v.node_of(rank) == v.node_of(me_) && v.alive(rank))
-            waiting->push_back(rank);
+    auto has_come = [&](int rank) { return rank == me_ || heard_from(rank) > 0 || !v.alive(rank); };
+    if (missing_.first(v, has_come) >= 0) return false;
+    find_below(v);
+    auto ended = [&](int rank) { return !v.alive(rank); };
+    return std::all_of(below_.begin(), below_.end(),
+                       [&](walk &node) { return heard_from(node.first(v, ended)) >= v.ranks; });
+}
+
+// All of them have arrived, also those whom only an earlier keeper heard. The far ones first: they have the longer way.
+leave_state::action leave_state::release(const view &v)
+{
+    action go{step::release, -1, {}};
+    auto ended = [&](int rank) { return !v.alive(rank); };
+    if (keeper_.first(v, ended) != me_) return go;
+    find_below(v);
+    for (walk &node : below_)
+        if (int keeper = node.first(v, ended); keeper >= 0) go.waiting.push_back(keeper);
+    walk own(keeper_.node());
+    own.first(v, [&](int rank) {
+        if (rank != me_ && v.alive(rank)) go.waiting.push_back(rank);
+        return true;
+    });
+    return go;
 }
 
 leave_state::action leave_state::next(const view &v)
 {
-    action go{step::release, -1, {}};
-    if (released_) {
-        add_own_node(v, &go.waiting);
-        return go;
+    find_place(v);
+    if (released_) return release(v);
+    const int keeper = keeper_.first(v, [&](int rank) { return !v.alive(rank); });
+    if (keeper != me_) return tell_once(keeper, 1);
+    const int above = keeper_above(v);
+    if (above < 0 && !root_) {
+        root_ = true;
+        below_ranks_ = 0;
     }
-    const int node = v.node_of(me_);
-    while (node_keeper_ < me_ && (v.node_of(node_keeper_) != node || !v.alive(node_keeper_))) ++node_keeper_;
-    if (node_keeper_ != me_) return tell_once(node_keeper_, 1);
-    if (!node_is_complete(v)) return {};
-    while (first_keeper_ < me_ && !v.alive(first_keeper_)) ++first_keeper_;
-    if (first_keeper_ != me_) return tell_once(first_keeper_, v.ranks);
-    if (!other_nodes(v, &go.waiting)) return {};
-    add_own_node(v, &go.waiting);
-    return go;
+    if (!all_have_come(v)) return {};
+    return root_ ? release(v) : tell_once(above, v.ranks);
 }
 
 } // namespace onesea::coll

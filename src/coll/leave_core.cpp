@@ -61,7 +61,7 @@ bool something_to_do(void *)
     auto &l = the_leaving();
     std::lock_guard lock(l.mutex);
     l.ranks = sea_size();
-    auto a = l.get().next({l.ranks, [](int rank) { return sea_alive(rank) == 1; }, sea_node_of});
+    auto a = l.get().next({l.ranks, core::world_size(), sea_nodes(), core::alive, sea_node_of});
     if (a.what == leave_state::step::wait) return false;
     l.found = std::move(a);
     return true;

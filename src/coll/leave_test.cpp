@@ -17,19 +17,27 @@ struct letter {
 
 class job {
   public:
-    job(int ranks, int nodes, unsigned seed) : random_(seed), per_node_((ranks + nodes - 1) / nodes)
+    job(int ranks, int nodes, unsigned seed, int radix = leave_state::default_radix)
+        : random_(seed), world_(ranks), per_node_((ranks + nodes - 1) / nodes), radix_(radix)
     {
         for (int r = 0; r < ranks; ++r) join();
     }
     void join()
     {
-        states_.emplace_back(int(states_.size()));
+        states_.emplace_back(int(states_.size()), radix_);
         where_.push_back(out);
+        ended_at_.push_back(-1);
+        news_.push_back(0);
     }
     int size() const { return int(states_.size()); }
     bool alive(int r) const { return where_[std::size_t(r)] != gone; }
     void enter(int r) { where_[std::size_t(r)] = in; }
-    void die(int r) { where_[std::size_t(r)] = gone; }
+    void die(int r)
+    {
+        if (!alive(r)) return;
+        where_[std::size_t(r)] = gone;
+        ended_at_[std::size_t(r)] = ends_++;
+    }
     int dice(int n) { return int(random_() % unsigned(n)); }
     bool anybody(int at) const { return std::count(where_.begin(), where_.end(), at) > 0; }
     // Everybody who is in looks once; one letter arrives.
@@ -58,15 +66,25 @@ class job {
 
   private:
     std::mt19937 random_;
-    int per_node_;
+    int world_, per_node_, radix_;
     std::vector<leave_state> states_;
     std::vector<int> where_;
+    std::vector<int> ended_at_; // number of its end, -1: none
+    std::vector<int> news_;     // how many ends a rank has heard of
+    int ends_ = 0;
     std::vector<letter> letters_;
 
     void look(int r)
     {
-        auto a = states_[std::size_t(r)].next(
-            {size(), [&](int other) { return alive(other); }, [&](int other) { return other / per_node_; }});
+        int &news = news_[std::size_t(r)];
+        news += dice(ends_ - news + 1);
+        auto seems_alive = [&](int other) {
+            const int end = ended_at_[std::size_t(other)];
+            return end < 0 || end >= news;
+        };
+        const int nodes = (world_ - 1) / per_node_ + 1;
+        auto node_of = [&](int other) { return other < world_ ? other / per_node_ : other % nodes; };
+        auto a = states_[std::size_t(r)].next({size(), world_, nodes, seems_alive, node_of});
         if (a.what == leave_state::step::tell) letters_.push_back({r, a.rank, size()});
         if (a.what != leave_state::step::release) return;
         if (anybody(out)) ++early;
@@ -83,7 +101,7 @@ class job {
 TEST(LeaveTest, a_rank_alone_leaves_at_once)
 {
     leave_state s(0);
-    auto a = s.next({1, [](int) { return true; }, [](int) { return 0; }});
+    auto a = s.next({1, 1, 1, [](int) { return true; }, [](int) { return 0; }});
     EXPECT_EQ(leave_state::step::release, a.what);
     EXPECT_TRUE(a.waiting.empty());
 }
@@ -91,7 +109,7 @@ TEST(LeaveTest, a_rank_alone_leaves_at_once)
 TEST(LeaveTest, everybody_tells_a_keeper_once)
 {
     leave_state s(5);
-    leave_state::view v{8, [](int rank) { return rank != 4; }, [](int rank) { return rank / 4; }};
+    leave_state::view v{8, 8, 2, [](int rank) { return rank != 4; }, [](int rank) { return rank / 4; }};
     s.heard(6, 1);
     EXPECT_EQ(leave_state::step::wait, s.next(v).what); // 7 is missing
     s.heard(7, 1);
@@ -107,8 +125,8 @@ TEST(LeaveTest, nobody_leaves_early_and_nobody_stays_whoever_dies)
 {
     for (unsigned seed = 0; seed < 3000; ++seed) {
         std::mt19937 random(seed);
-        const int ranks = 1 + int(random() % 12), nodes = 1 + int(random() % 4);
-        job j(ranks, nodes, seed);
+        const int ranks = 1 + int(random() % 12), nodes = 1 + int(random() % 12), radix = 1 + int(random() % 3);
+        job j(ranks, nodes, seed, radix);
         for (int r = 0; r < ranks; ++r) {
             for (int i = int(random() % 20); i > 0; --i) j.step();
             if (random() % 6 == 0) j.die(int(random() % unsigned(ranks)));
@@ -136,4 +154,68 @@ TEST(LeaveTest, ranks_that_join_later_are_waited_for)
         j.settle(20000);
         ASSERT_FALSE(j.anybody(job::in)) << "seed " << seed;
     }
+}
+
+// A job of 256 ranks on 128 nodes, a tree of several levels, with many deaths on the way.
+TEST(LeaveTest, large_jobs_leave_too)
+{
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        std::mt19937 random(seed);
+        job j(256, 128, seed, 3);
+        for (int r = 0; r < 256; ++r) {
+            for (int i = 0; i < 20; ++i) j.step();
+            if (random() % 5 == 0) j.die(int(random() % 256));
+            if (j.alive(r)) j.enter(r);
+        }
+        ASSERT_EQ(0, j.early) << "seed " << seed;
+        j.settle(1'000'000);
+        ASSERT_FALSE(j.anybody(job::in)) << "seed " << seed;
+    }
+}
+
+namespace {
+
+struct large_job {
+    int ranks = 1'000'000, per_node = 16;
+    long looks = 0; // at who lives
+    std::vector<bool> gone = std::vector<bool>(std::size_t(ranks));
+    leave_state::view view()
+    {
+        return {ranks, ranks, ranks / per_node, [this](int rank) { return ++looks, !gone[std::size_t(rank)]; },
+                [this](int rank) { return rank / per_node; }};
+    }
+};
+
+} // namespace
+
+TEST(LeaveTest, the_first_keeper_of_a_million_ranks_hears_few_and_looks_at_few)
+{
+    large_job j;
+    leave_state s(0);
+    auto v = j.view();
+    for (int local = 1; local < j.per_node; ++local) s.heard(local, 1);
+    for (int node = 1; node <= leave_state::default_radix; ++node) {
+        EXPECT_EQ(leave_state::step::wait, s.next(v).what);
+        s.heard(node * j.per_node, j.ranks);
+    }
+    auto a = s.next(v);
+    EXPECT_EQ(leave_state::step::release, a.what);
+    EXPECT_EQ(std::size_t(j.per_node - 1 + leave_state::default_radix), a.waiting.size());
+    EXPECT_LE(j.looks, 2000);
+}
+
+TEST(LeaveTest, who_is_left_of_a_million_ranks_looks_at_each_once)
+{
+    large_job j;
+    std::fill(j.gone.begin(), j.gone.end(), true);
+    j.gone[500'000] = j.gone[999'999] = false;
+    leave_state s(500'000);
+    auto v = j.view();
+    EXPECT_EQ(leave_state::step::wait, s.next(v).what);
+    EXPECT_LE(j.looks, 3L * j.ranks);
+    j.looks = 0;
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(leave_state::step::wait, s.next(v).what);
+    EXPECT_LE(j.looks, 5000);
+    s.heard(999'999, j.ranks);
+    EXPECT_EQ((std::vector<int>{999'999}), s.next(v).waiting);
 }

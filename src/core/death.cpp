@@ -41,6 +41,7 @@ void fail_operations_on(int rank, int status)
         }
 }
 
+bool alive(int rank) { return engine().arena.ranks().alive(rank); }
 std::uint32_t ended() { return engine().arena.ranks().ended(); }
 int ended_rank(std::uint32_t i) { return engine().arena.ranks().ended_rank(i); }
 

@@ -28,6 +28,7 @@ void nudge();
 
 // How many ranks have left or died so far, and which was the i-th of them; wait_until() calls `ready` after the number
 // has grown. With them a waiter that watches many ranks looks only at those who have ended.
+bool alive(int rank); // of a rank that the job has had
 std::uint32_t ended();
 int ended_rank(std::uint32_t i);
 
