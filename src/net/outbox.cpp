@@ -8,7 +8,7 @@
 namespace onesea::net {
 namespace {
 
-constexpr std::size_t least_part = 256; // bytes of a long message that are worth a frame
+constexpr std::size_t least_part = 8; // bytes: full datagrams have equal sizes, and such share a send
 
 void append(bundle &b, const void *from, std::size_t bytes)
 {

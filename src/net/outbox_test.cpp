@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/outbox.hpp"
+
+#include "net/packet.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace onesea;
+using namespace onesea::net;
+
+namespace {
+
+constexpr std::size_t limit = 1424; // of a bundle
+
+struct waiter : delivery {
+    int told = 0;
+    waiter()
+    {
+        settled = [](delivery *d, int) { ++static_cast<waiter *>(d)->told; };
+    }
+};
+
+outgoing message(std::uint64_t position, const std::vector<std::byte> &data, delivery *done, bool borrow)
+{
+    outgoing m;
+    m.head.type = frame_type::put;
+    m.head.position = position;
+    m.payload = data.data();
+    m.bytes = data.size();
+    m.done = done;
+    m.borrow = borrow;
+    return m;
+}
+
+std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    std::vector<std::byte> data(bytes);
+    for (auto &b : data) b = std::byte(random());
+    return data;
+}
+
+// As it goes on the wire.
+std::vector<std::byte> flat(const bundle &b)
+{
+    std::vector<std::byte> all;
+    std::size_t from = 0;
+    for (const bundle::part &p : b.parts) {
+        all.insert(all.end(), b.content.begin() + std::ptrdiff_t(from), b.content.begin() + std::ptrdiff_t(p.at));
+        all.insert(all.end(), p.data, p.data + p.bytes);
+        from = p.at;
+    }
+    all.insert(all.end(), b.content.begin() + std::ptrdiff_t(from), b.content.end());
+    return all;
+}
+
+// Writes every frame of a bundle where its position says; how many there were.
+unsigned write_frames(const bundle &b, std::vector<std::byte> &memory)
+{
+    auto bytes = flat(b);
+    EXPECT_EQ(bytes.size(), b.bytes);
+    std::span<const std::byte> rest = bytes, payload;
+    unsigned frames = 0;
+    for (; !rest.empty(); ++frames) {
+        frame f = next_frame(&rest, &payload);
+        EXPECT_LE(f.position + payload.size(), memory.size());
+        std::memcpy(memory.data() + f.position, payload.data(), payload.size());
+    }
+    return frames;
+}
+
+} // namespace
+
+TEST(outbox, packs_small_messages_behind_each_other)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    std::vector<waiter> done(20);
+    for (std::size_t i = 0; i < done.size(); ++i) box.push(message(8 * i, noise(8, i), &done[i], false), limit);
+    auto b = box.take(limit);
+    EXPECT_TRUE(box.empty());
+    EXPECT_EQ(b->bytes, 20u * 32);
+    EXPECT_EQ(b->done.size(), 20u);
+    std::vector<std::byte> memory(160);
+    EXPECT_EQ(write_frames(*b, memory), 20u);
+}
+
+TEST(outbox, fills_datagrams_with_the_end_of_one_long_message_and_the_beginning_of_the_next)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    auto data = noise(4096, 1);
+    for (unsigned i = 0; i < 50; ++i) box.push(message(4096 * i, data, nullptr, true), limit);
+    std::vector<std::byte> memory(50 * 4096);
+    for (unsigned n = 0; !box.empty(); ++n) {
+        auto b = box.take(limit);
+        EXPECT_LE(b->bytes, limit);
+        if (!box.empty()) {
+            EXPECT_GT(b->bytes + frame_bytes + 8, limit) << "bundle " << n << " is not full";
+        }
+        write_frames(*b, memory);
+    }
+    EXPECT_EQ(box.bytes(), 0u);
+    for (unsigned i = 0; i < 50; ++i) EXPECT_EQ(std::memcmp(memory.data() + 4096 * i, data.data(), 4096), 0);
+}
+
+TEST(outbox, keeps_ordered_messages_out_of_the_bundles_of_others)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    auto data = noise(100, 1);
+    for (unsigned i = 0; i < 6; ++i) {
+        outgoing m = message(0, data, nullptr, false);
+        m.ordered = i / 2 == 1;
+        box.push(m, limit);
+    }
+    for (bool ordered : {false, true, false}) EXPECT_EQ(box.take(limit)->ordered, ordered);
+    EXPECT_TRUE(box.empty());
+}
+
+TEST(outbox, loses_and_repeats_no_byte_of_any_mixture)
+{
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        std::mt19937_64 random(seed);
+        bundle_pool pool;
+        outbox box(pool);
+        const std::size_t most = random() % 2 ? limit : 63 * 1024;
+        std::vector<std::vector<std::byte>> data;
+        std::vector<std::byte> memory, expected;
+        auto take = [&] {
+            auto b = box.take(most);
+            EXPECT_LE(b->bytes, most);
+            EXPECT_LE(b->parts.size(), most_parts);
+            EXPECT_EQ(b->bytes % 8, 0u);
+            write_frames(*b, memory);
+            pool.give(std::move(b));
+        };
+        memory.resize(1 << 20);
+        data.reserve(100);
+        for (int i = 0; i < 100; ++i) {
+            std::size_t bytes = random() % (random() % 4 ? 300 : 20'000);
+            data.push_back(noise(bytes, random()));
+            outgoing m = message(expected.size(), data.back(), nullptr, bytes > limit - frame_bytes || random() % 2);
+            m.ordered = random() % 8 == 0;
+            box.push(m, most);
+            expected.insert(expected.end(), data.back().begin(), data.back().end());
+            while (!box.empty() && random() % 3 == 0) take();
+        }
+        while (!box.empty()) take();
+        EXPECT_EQ(box.bytes(), 0u) << "seed " << seed;
+        memory.resize(expected.size());
+        ASSERT_EQ(memory, expected) << "seed " << seed;
+    }
+}
+
+TEST(outbox, tells_everyone_once_when_it_is_dropped)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    auto data = noise(5000, 1);
+    waiter small, small_too, whole, begun;
+    box.push(message(0, data, &begun, true), limit);
+    auto b = box.take(limit);
+    box.push(message(0, noise(8, 1), &small, false), limit);
+    box.push(message(0, data, &whole, true), limit);
+    box.push(message(0, noise(8, 1), &small_too, false), limit);
+    box.drop([](delivery *d) { d->settled(d, SEA_ERR_DEAD); });
+    for (waiter *w : {&small, &small_too, &whole, &begun}) EXPECT_EQ(w->told, 1);
+    EXPECT_EQ(b->parts[0].of->message.done, nullptr) << "its bundle would tell again";
+    EXPECT_TRUE(box.empty());
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The express socket beside the main one: nothing that arrives is lost when it opens, changes its peer or its mode.
+#include "net/socket_io.hpp"
+
+#include "net/udp_socket.hpp"
+
+#include <arpa/inet.h>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <netinet/udp.h>
+#include <set>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace onesea;
+using namespace onesea::net;
+
+namespace {
+
+struct open_socket {
+    udp_socket socket;
+    endpoint where;
+    open_socket()
+    {
+        EXPECT_EQ(open_udp_socket("127.0.0.1", &socket), SEA_OK);
+        peer_address a{};
+        a.address[10] = a.address[11] = 0xff;
+        a.address[12] = 127;
+        a.address[15] = 1;
+        a.port = socket.port;
+        where = endpoint(a);
+    }
+    ~open_socket() { ::close(socket.fd); }
+    open_socket(const open_socket &) = delete;
+    open_socket &operator=(const open_socket &) = delete;
+};
+
+void send_number(const open_socket &from, const open_socket &to, std::uint64_t number, std::size_t bytes = 64)
+{
+    std::vector<std::byte> data(bytes);
+    std::memcpy(data.data(), &number, sizeof number);
+    EXPECT_EQ(sendto(from.socket.fd, data.data(), bytes, 0, &to.where.any, to.where.size), ssize_t(bytes));
+}
+
+// Many datagrams of one size in one send, as GRO may deliver them again.
+void send_batch(const open_socket &from, const open_socket &to, std::uint64_t first, unsigned count, std::size_t bytes)
+{
+    std::vector<std::byte> data(bytes * count);
+    for (unsigned i = 0; i < count; ++i) {
+        std::uint64_t number = first + i;
+        std::memcpy(data.data() + i * bytes, &number, sizeof number);
+    }
+    int segment = int(bytes), whole = 0;
+    EXPECT_EQ(setsockopt(from.socket.fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment), 0);
+    EXPECT_EQ(sendto(from.socket.fd, data.data(), data.size(), 0, &to.where.any, to.where.size), ssize_t(data.size()));
+    EXPECT_EQ(setsockopt(from.socket.fd, IPPROTO_UDP, UDP_SEGMENT, &whole, sizeof whole), 0);
+}
+
+void take_all(socket_io &io, std::multiset<std::uint64_t> &got)
+{
+    for (int empty = 0; empty < 10;) { // the main socket has its turn every few times
+        std::size_t n = io.receive([&](std::span<std::byte> d, const endpoint &) {
+            std::uint64_t number;
+            ASSERT_GE(d.size(), sizeof number);
+            std::memcpy(&number, d.data(), sizeof number);
+            got.insert(number);
+        });
+        empty = n ? 0 : empty + 1;
+    }
+}
+
+std::multiset<std::uint64_t> numbers(std::uint64_t first, std::uint64_t end)
+{
+    std::multiset<std::uint64_t> all;
+    for (; first < end; ++first) all.insert(first);
+    return all;
+}
+
+} // namespace
+
+TEST(socket_io, hears_everybody_whoever_is_preferred)
+{
+    for (bool name_sources : {false, true}) {
+        open_socket a, b, c;
+        socket_io io(a.socket.fd, name_sources);
+        std::multiset<std::uint64_t> got;
+        std::uint64_t next = 0;
+        for (int round = 0; round < 40; ++round) {
+            for (int i = 0; i < 20; ++i) {
+                send_number(b, a, next++);
+                send_number(c, a, next++);
+            }
+            if (round % 5 == 2) io.prefer(b.where); // what has arrived stays readable
+            if (round % 5 == 4) io.prefer(c.where);
+            take_all(io, got);
+        }
+        EXPECT_EQ(got, numbers(0, next));
+    }
+}
+
+TEST(socket_io, takes_batches_apart_before_and_after_it_went_over_to_plain_receives)
+{
+    open_socket a, b;
+    socket_io io(a.socket.fd, false);
+    EXPECT_TRUE(io.prefer(b.where));
+    std::multiset<std::uint64_t> got;
+    std::uint64_t next = 0;
+    for (int round = 0; round < 4; ++round) {
+        for (int i = 0; i < 400; ++i) { // small ones, one by one: plain at the latest now
+            send_number(b, a, next++);
+            if (i % 10 == 9) take_all(io, got);
+        }
+        for (int i = 0; i < 20; ++i, next += 40) send_batch(b, a, next, 40, 1400);
+        send_number(b, a, next++);
+        take_all(io, got);
+    }
+    EXPECT_EQ(got, numbers(0, next));
+}
+
+TEST(socket_io, sends_to_everybody_whoever_is_preferred)
+{
+    open_socket a, b, c;
+    socket_io io(a.socket.fd, false), at_b(b.socket.fd, false), at_c(c.socket.fd, false);
+    io.prefer(b.where);
+    std::multiset<std::uint64_t> b_got, c_got;
+    for (std::uint64_t n = 0; n < 200; ++n) {
+        datagram d;
+        std::memcpy(d.small, &n, sizeof n);
+        d.pieces[0] = {d.small, 64};
+        d.count = 1;
+        d.bytes = 64;
+        EXPECT_EQ(io.send(n % 2 ? c.where : b.where, {&d, 1}), 1u);
+        if (n == 100) io.prefer(c.where);
+    }
+    take_all(at_b, b_got);
+    take_all(at_c, c_got);
+    EXPECT_EQ(b_got.size(), 100u);
+    EXPECT_EQ(c_got.size(), 100u);
+    for (std::uint64_t n : b_got) EXPECT_EQ(n % 2, 0u);
+}
