@@ -33,8 +33,10 @@ inline constexpr unsigned gso_segments = 64;    // the kernel's limit (UDP_MAX_S
 // What the kernel charges a socket buffer for a datagram beside its bytes: sk_buff, skb_shared_info, rounding.
 inline constexpr std::size_t packet_overhead = 768;
 
-// Up to here a packet is copied into one piece: cheaper than telling the kernel three.
-inline constexpr std::size_t short_packet = 512;
+// Up to here a packet is put together in one piece, next to the one before it: telling the kernel of a piece takes
+// longer than copying a kilobyte or two.
+inline constexpr std::size_t gather_limit = 8192;
+inline constexpr std::size_t short_packet = 512; // the same without room for more
 
 // ---- Sharing packets ----
 inline constexpr std::size_t copy_limit = 1024; // borrowed payloads up to this are copied, so that they share packets

@@ -42,7 +42,8 @@ struct datagram {
     alignas(8) std::byte head[header_bytes + max_ack_bytes + short_run];
     alignas(8) std::byte tail[short_run + tag_bytes];
     alignas(8) std::byte small[short_packet];
-    std::vector<std::byte> whole; // mode encrypt
+    std::span<std::byte> room;    // given by who builds: packets that fit are put together here, not in `small`
+    std::vector<std::byte> whole; // mode encrypt, and no room
 };
 
 struct link_config {

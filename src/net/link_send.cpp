@@ -200,15 +200,16 @@ void link::seal(datagram *d, std::uint64_t number)
     d->bytes = tag;
     for (unsigned i = 0; i < d->count; ++i) d->bytes += d->pieces[i].size();
     const byte_pieces pieces(d->pieces.data(), d->count);
-    const bool small = d->bytes <= sizeof d->small;
-    if (!small && cipher_.mode() != secure_mode::encrypt) {
+    const std::span<std::byte> room = d->room.empty() ? std::span<std::byte>(d->small) : d->room;
+    const bool fits = d->bytes <= room.size();
+    if (cipher_.mode() != secure_mode::encrypt && (!fits || d->bytes > gather_limit)) {
         auto &last = d->pieces[d->count - 1];
         if (tag) cipher_.mac(config_.out, number, pieces, d->tail + last.size());
         last = {d->tail, last.size() + tag};
         return;
     }
-    if (!small && d->whole.size() < d->bytes) d->whole.resize(d->bytes);
-    std::byte *to = small ? d->small : d->whole.data();
+    if (!fits && d->whole.size() < d->bytes) d->whole.resize(d->bytes);
+    std::byte *to = fits ? room.data() : d->whole.data();
     if (cipher_.mode() == secure_mode::encrypt) {
         cipher_.encrypt(config_.out, number, pieces, to);
     } else {

@@ -20,6 +20,7 @@ namespace onesea::net {
 namespace {
 
 constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472 bytes fill the largest one
+constexpr std::size_t room_bytes = most_datagram + max_ack_bytes + gso_bytes;
 constexpr std::size_t bytes_per_poll = 256 * 1024; // a third of the largest grant: the sender never waits for an answer
 constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
@@ -35,7 +36,8 @@ class net_transport final : public transport {
           socket_(config_.port ? nullptr
                                : std::make_unique<socket_io>(config_.udp_fd, config_.secure == secure_mode::off)),
           io_(config_.port ? *config_.port : *socket_), faults_(config_.faults),
-          batch_(std::make_unique<datagram[]>(batch_size)), budget_(io_.receive_bytes() / 2)
+          batch_(std::make_unique<datagram[]>(batch_size)), room_(std::make_unique<std::byte[]>(room_bytes)),
+          budget_(io_.receive_bytes() / 2)
     {
     }
 
@@ -82,6 +84,7 @@ class net_transport final : public transport {
     datagram_port &io_;
     fault_injector faults_;
     std::unique_ptr<datagram[]> batch_;
+    std::unique_ptr<std::byte[]> room_; // where short packets are put together, next to each other
     std::unordered_map<int, peer> peers_;
     int last_rank_ = -1; // that find() was asked for, and what it found
     peer *last_ = nullptr;
@@ -206,6 +209,7 @@ void net_transport::pump(peer &p, nanoseconds now)
         unsigned n = 0;
         std::size_t bytes = 0;
         do {
+            batch_[n].room = {room_.get() + bytes, room_bytes - bytes};
             if (!p.link->build(now, &batch_[n])) break;
             bytes += batch_[n].bytes;
         } while (++n < batch_size && bytes + batch_[0].bytes <= gso_bytes && io_.gso());

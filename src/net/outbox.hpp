@@ -50,7 +50,7 @@ class bundle_pool {
     void clear();
 
   private:
-    static constexpr std::size_t most = 32, most_large = 8, large = 4096; // bundles; bytes
+    static constexpr std::size_t most = 512, most_large = 8, large = 4096; // bundles; bytes
     std::vector<std::unique_ptr<bundle>> small_, large_;
 };
 

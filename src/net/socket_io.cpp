@@ -87,8 +87,13 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
     iovec pieces[most_pieces];
     std::size_t count = 0;
     for (const datagram &d : group)
-        for (unsigned i = 0; i < d.count; ++i)
-            pieces[count++] = {const_cast<std::byte *>(d.pieces[i].data()), d.pieces[i].size()};
+        for (unsigned i = 0; i < d.count; ++i) {
+            auto *at = const_cast<std::byte *>(d.pieces[i].data());
+            if (count && static_cast<std::byte *>(pieces[count - 1].iov_base) + pieces[count - 1].iov_len == at)
+                pieces[count - 1].iov_len += d.pieces[i].size();
+            else
+                pieces[count++] = {at, d.pieces[i].size()};
+        }
     msghdr message{};
     message.msg_name = express ? nullptr : const_cast<sockaddr *>(&to.any);
     message.msg_namelen = express ? 0 : to.size;
