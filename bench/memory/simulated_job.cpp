@@ -33,7 +33,7 @@ double arena_bytes(pid_t agent)
         const std::string name = folder + "/" + entry->d_name;
         struct stat info;
         if (readlink(name.c_str(), target.data(), target.size() - 1) < 0) continue;
-        if (std::string_view(target.data()).starts_with("/memfd:onesea") && stat(name.c_str(), &info) == 0)
+        if (std::string_view(target.data()).starts_with("/memfd:onesea ") && stat(name.c_str(), &info) == 0)
             return double(info.st_blocks) * 512;
     }
     throw std::runtime_error(fmt::format("the agent {} has no shared memory", agent));

@@ -47,6 +47,7 @@ struct peer {
     quick_puts quick[2];
     transport *carrier = nullptr; // that takes quick puts to it; nullptr: none, not known yet, or the rank has ended
 };
+static_assert(sizeof(peer) <= 256, "there may be thousands of them");
 
 enum class role : std::uint8_t { absent, starting, running, ended };
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a link costs that nobody uses at the moment: there may be one for each of thousands of peers.
+#include "net/link.hpp"
+
+#include "base/clock.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <memory>
+#include <vector>
+
+namespace onesea::net {
+namespace {
+
+constexpr std::size_t idle_link_bytes = 1400; // of the heap, its object included
+
+struct silent_sink final : sink {
+    int frames = 0;
+    void receive(int, const frame &, std::span<const std::byte>) override { ++frames; }
+};
+
+struct conversation {
+    crypto cipher{secure_mode::off};
+    bundle_pool pool;
+    silent_sink sink;
+    pair_row row{};
+    std::uint64_t now = now_ns();
+    std::unique_ptr<datagram> d = std::make_unique<datagram>();
+    alignas(64) std::byte packet[2048];
+
+    std::unique_ptr<link> make(std::uint32_t own, std::uint32_t peer)
+    {
+        link_config c;
+        c.own_rank = own;
+        c.peer_rank = peer;
+        c.row = &row;
+        return std::make_unique<link>(c, cipher, sink, pool);
+    }
+    bool carry(link &from, link &to)
+    {
+        if (!from.build(now, d.get())) return false;
+        std::size_t bytes = 0;
+        for (unsigned i = 0; i < d->count; ++i) {
+            std::memcpy(packet + bytes, d->pieces[i].data(), d->pieces[i].size());
+            bytes += d->pieces[i].size();
+        }
+        packet_header header;
+        packet_view view;
+        EXPECT_TRUE(read_header({packet, bytes}, false, &header));
+        EXPECT_EQ(defect::none, read_packet({packet, bytes}, false, header, &view));
+        to.receive(view, now);
+        to.end_of_burst();
+        return true;
+    }
+    void talk(link &a, link &b)
+    {
+        const std::uint64_t word = 1;
+        outgoing m;
+        m.head.type = frame_type::put;
+        m.payload = &word;
+        m.bytes = sizeof word;
+        for (link *from : {&a, &b}) from->send(m);
+        for (int round = 0; round < 1000 && !(a.idle() && b.idle()); ++round) {
+            now += 100 * microsecond;
+            while (carry(a, b) || carry(b, a)) {
+            }
+            a.on_time(now);
+            b.on_time(now);
+        }
+        EXPECT_TRUE(a.idle() && b.idle());
+        a.rest();
+        b.rest();
+    }
+};
+
+TEST(LinkMemoryTest, an_idle_link_costs_little)
+{
+    conversation c;
+    std::vector<std::unique_ptr<link>> links;
+    links.reserve(2000);
+    auto add = [&](unsigned pairs) {
+        for (unsigned i = 0; i < pairs; ++i) {
+            links.push_back(c.make(0, 1));
+            links.push_back(c.make(1, 0));
+            c.talk(*links[links.size() - 2], *links.back());
+        }
+    };
+    add(10); // what all links share is there now
+    const std::size_t before = mallinfo2().uordblks;
+    add(500);
+    const std::size_t after = mallinfo2().uordblks;
+    EXPECT_EQ(2 * 510, c.sink.frames);
+    if (before == 0) GTEST_SKIP() << "another allocator than that of the C library";
+    EXPECT_LE((after - before) / 1000, idle_link_bytes);
+    RecordProperty("bytes", int((after - before) / 1000));
+}
+
+} // namespace
+} // namespace onesea::net
