@@ -30,8 +30,8 @@ struct raw_options {
     std::string directory;
     std::vector<std::string> exports, env_files;
 
-    std::string hosts, hostfile, tag, input = "0", transport = "auto", secure = "auth", heap, on_death = "kill",
-                                      bind = "auto";
+    std::string hosts, hostfile, tag, stats, input = "0", transport = "auto", secure = "auth", heap, on_death = "kill",
+                                             bind = "auto";
 };
 
 using choice_map = std::map<std::string, int>;
@@ -81,6 +81,10 @@ void add_job_options(CLI::App &app, job_request &job, raw_options &raw)
     app.add_flag("--tag{rank}", raw.tag,
                  "--tag[=rank,host,time|none]: what stands before each line; default: rank, if several ranks write to "
                  "a terminal")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    app.add_flag("--stats{-}", raw.stats,
+                 "--stats[=FILE]: at the end tell what the ranks did, per pair of ranks: operations, bytes, packets, "
+                 "round trips; a table on stderr, or all of it as JSON to FILE")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.add_option("--output", job.output_directory, "Directory for rank.N.out and rank.N.err, bytes as written");
     app.add_flag("--quiet", job.quiet, "With --output: nothing on the terminal; always: no remarks but errors");
@@ -166,6 +170,8 @@ void finish_job(job_request &job, const raw_options &raw)
     job.secure = shm::secure_mode(choose("--secure", raw.secure, securities));
     job.bind = agent::bind_mode(choose("--bind", raw.bind, binds));
     job.continue_on_death = choose("--on-death", raw.on_death, deaths) == 1;
+    job.stats = !raw.stats.empty();
+    if (raw.stats != "-") job.stats_file = raw.stats;
     if (!raw.heap.empty()) job.heap_bytes = parse_size(raw.heap);
 }
 

@@ -84,6 +84,19 @@ TEST(run_options, tag_takes_a_value_only_with_equals)
     EXPECT_NE(refused({"--tag=colour", "p"}).find("colour"), std::string::npos);
 }
 
+TEST(run_options, stats_take_a_file_only_with_equals)
+{
+    EXPECT_FALSE(parsed({"p"}).stats);
+    auto job = parsed({"--stats", "p"});
+    EXPECT_TRUE(job.stats);
+    EXPECT_EQ(job.stats_file, "");
+    EXPECT_EQ(job.programs[0].argv, arguments{"p"});
+    job = parsed({"-n", "2", "--stats=s.json", "p", ":", "q"});
+    EXPECT_TRUE(job.stats);
+    EXPECT_EQ(job.stats_file, "s.json");
+    EXPECT_NE(refused({"a", ":", "--stats", "b"}).find("--stats"), std::string::npos);
+}
+
 TEST(run_options, choices_are_read)
 {
     auto job = parsed({"--transport", "udp", "--secure", "encrypt", "--on-death", "continue", "--stdin", "all",

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrows: a folder includes only what lies below it in the house.
 
-base < net, shm < core < coll, data, msg, dsm, io, observe < compat, cli, python. agent stands beside core on base, net
-and shm; cli may also see agent. bench, examples and compat see what a user sees: onesea.h, onesea.hpp and their own
+base < net, shm < core < coll, data, msg, dsm, io < compat, cli, python. observe stands on base alone; agent stands
+beside core on base, net, shm and observe; cli may also see agent. bench, examples and compat see what a user sees: onesea.h, onesea.hpp and their own
 folder; but bench/memory plays the launcher to real agents, and sees agent. The public header stands on nothing but the standard library.
 """
 
 import re
 from pathlib import Path
 
-ABOVE_CORE = ("coll", "data", "msg", "dsm", "io", "observe")
+ABOVE_CORE = ("coll", "data", "msg", "dsm", "io")
 BELOW = {
     "base": set(),
     "net": {"base"},
     "shm": {"base"},
     "core": {"base", "net", "shm"},
-    "agent": {"base", "net", "shm"},
+    "observe": {"base"},
+    "agent": {"base", "net", "shm", "observe"},
     **{layer: {"base", "net", "shm", "core"} for layer in ABOVE_CORE},
-    "cli": {"base", "net", "shm", "core", "agent", *ABOVE_CORE},
+    "cli": {"base", "net", "shm", "core", "observe", "agent", *ABOVE_CORE},
     "python": {"base", "core", *ABOVE_CORE},
     "bench": set(),
     "bench/memory": {"bench", "base", "net", "shm", "agent"},

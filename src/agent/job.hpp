@@ -52,6 +52,8 @@ struct job_request {
     bind_mode bind = bind_mode::automatic;
     bool export_all = false; // --env-all
     bool show_map = false;
+    bool stats = false;     // --stats: tell at the end what the ranks counted
+    std::string stats_file; // as JSON there; "": as a table on stderr
     bool dry_run = false;
     std::string prefix; // of the installation on other hosts; "": as here
 };

@@ -53,6 +53,7 @@ void launcher::received(unsigned node, message &m)
         return input_->taken(ranks.at(m.head.at("slot").get<std::size_t>()), m.head.at("bytes").get<std::size_t>());
     }
     if (type == "exit") return take_exit(m);
+    if (type == "counts") return take_counts(node, m);
     if (type == "hello") return take_hello(node, m);
     if (type == "ready") return take_ready(node, m);
     if (type == "failed") return node_failed(node, m.head.at("text").get<std::string>(), m.head.at("code").get<int>());
@@ -239,6 +240,7 @@ std::string launcher::end_text() const
 
 int launcher::conclude()
 {
+    if (request_.stats && table_sent_) tell_counts();
     if (std::string text = end_text(); !text.empty() && !output_.reader_gone()) output_.say(text);
     if (std::string lost = output_.file_error(); !lost.empty()) {
         output_.say(lost);

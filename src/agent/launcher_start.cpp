@@ -68,12 +68,14 @@ launcher::launcher(const job_request &request, placement placed, agent_command c
     input_.emplace(loop_, input_ranks(request_, placed_.ranks.size()),
                    [this](unsigned rank, std::string_view bytes) { send_input(rank, bytes); });
     output_.on_progress([this] { throttle(); });
+    open_stats_file();
     take_over_signals();
 }
 
 launcher::~launcher()
 {
     nodes_.clear();
+    if (stats_file_) fclose(stats_file_);
     if (signal_fd_ < 0) return;
     loop_.forget(signal_fd_);
     close(signal_fd_);
@@ -148,6 +150,7 @@ node_job launcher::job_for(unsigned node) const
     job.transport = request_.transport;
     job.heap_bytes = request_.heap_bytes;
     job.continue_on_death = request_.continue_on_death;
+    job.stats = request_.stats;
     job.bind = request_.bind;
     job.interface = request_.interface;
     return job;

@@ -8,7 +8,10 @@
 #include "agent/output_hub.hpp"
 #include "agent/stop_ladder.hpp"
 #include "agent/verdict.hpp"
+#include "observe/report.hpp"
 
+#include <cstdio>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -31,6 +34,11 @@ class launcher {
     void node_failed(unsigned node, const std::string &text, int code);
     void send_table_when_ready();
     void give_up_start();
+
+    // launcher_stats.cpp
+    void open_stats_file();
+    void take_counts(unsigned node, const message &m);
+    void tell_counts();
 
     // launcher_run.cpp
     void received(unsigned node, message &m);
@@ -74,6 +82,8 @@ class launcher {
     verdict verdict_;
     nlohmann::json ends_ = nlohmann::json::array(); // of ranks, not yet told to the nodes
     stop_ladder stop_;
+    FILE *stats_file_ = nullptr;
+    std::map<int, observe::rank_report> counts_; // by rank
 };
 
 } // namespace onesea::agent

@@ -4,7 +4,7 @@
 //   agent: hello          who I am, and the ends of the ssh connection
 //   launcher: job         this node's part          agent: ready (address, ports) or failed
 //   launcher: table       where everybody is        agent: started or failed
-//   both: output, input, taken, exit, gone, signal, kill                agent: done
+//   both: output, input, taken, exit, gone, signal, kill                agent: counts (if asked for), done
 //
 // The job ends here when the last local rank has ended; whatever the ranks have started and left is then killed, the
 // rest of their output is passed on, and the agent says `done`. If the control line breaks before that, everything is
@@ -15,7 +15,9 @@
 #include "agent/descendants.hpp"
 #include "agent/hosts.hpp"
 #include "agent/rank_set.hpp"
+#include "observe/page_copy.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -27,12 +29,14 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::agent {
 namespace {
 
 constexpr std::size_t output_ahead = 1u << 20; // bytes queued to the launcher before the ranks have to wait
 constexpr double kill_seconds = 5;
+constexpr std::size_t pairs_per_message = 4096;
 
 class node_agent final : public rank_set::listener {
   public:
@@ -59,6 +63,7 @@ class node_agent final : public rank_set::listener {
     void failed(const request_error &e);
     void finish();
     void forward_input(const message &m);
+    void tell_counts(unsigned slot);
 
     void wrote(unsigned slot, int stream, std::string_view bytes) override;
     void took_input(unsigned slot, std::size_t bytes) override;
@@ -193,6 +198,29 @@ void node_agent::finish()
     if (!ranks_) return;
     ranks_->reap();
     ranks_->drain(1);
+    if (job_->stats && started_)
+        for (unsigned slot = 0; slot < job_->ranks.size(); ++slot) tell_counts(slot);
+}
+
+void node_agent::tell_counts(unsigned slot)
+{
+    std::string problem;
+    auto page = observe::read_page(memory_->counts_of(slot), &problem);
+    if (!page) {
+        std::string text = fmt::format("the counts of rank {} are unreadable: {}", job_->ranks[slot].rank, problem);
+        return line_.send({{"type", "warning"}, {"text", text}});
+    }
+    page->rank = int(job_->ranks[slot].rank); // whatever it says itself
+    const std::vector<observe::pair_copy> all = std::exchange(page->pairs, {});
+    std::size_t at = 0;
+    do {
+        const std::size_t n = std::min(pairs_per_message, all.size() - at);
+        page->pairs.assign(all.begin() + std::ptrdiff_t(at), all.begin() + std::ptrdiff_t(at + n));
+        nlohmann::json head = observe::to_json(*page);
+        head["type"] = "counts";
+        line_.send(head);
+        at += n;
+    } while (at < all.size());
 }
 
 int node_agent::run()

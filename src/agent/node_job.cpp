@@ -52,6 +52,7 @@ nlohmann::json to_json(const node_job &job)
             {"transport", int(job.transport)},
             {"heap_bytes", job.heap_bytes},
             {"continue_on_death", job.continue_on_death},
+            {"stats", job.stats},
             {"bind", int(job.bind)},
             {"interface", job.interface},
             {"address", job.address}};
@@ -76,6 +77,7 @@ node_job node_job_from(const nlohmann::json &j)
     job.transport = shm::transport_choice(j.at("transport").get<std::uint32_t>());
     j.at("heap_bytes").get_to(job.heap_bytes);
     j.at("continue_on_death").get_to(job.continue_on_death);
+    j.at("stats").get_to(job.stats);
     job.bind = bind_mode(j.at("bind").get<int>());
     j.at("interface").get_to(job.interface);
     j.at("address").get_to(job.address);

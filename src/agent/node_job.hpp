@@ -33,6 +33,7 @@ struct node_job {
     shm::transport_choice transport = shm::transport_choice::automatic;
     std::uint64_t heap_bytes = 0;
     bool continue_on_death = false;
+    bool stats = false; // tell what the ranks counted
     bind_mode bind = bind_mode::automatic;
     std::string interface; // --iface
     std::string address;   // numeric, what others reach this node by if there is no --iface; "": the agent finds out

@@ -63,7 +63,7 @@ inline constexpr std::array<count_label<pair_counts>, 12> pair_labels{{
 }};
 
 inline constexpr std::array<count_label<process_counts>, 11> process_labels{{
-    {"not_ours", "datagrams dropped: of no protocol, job or rank known here", &process_counts::not_ours},
+    {"not_ours", "datagrams dropped: of no protocol, job or living rank known here", &process_counts::not_ours},
     {"forged", "datagrams dropped: the tag is wrong", &process_counts::forged},
     {"malformed", "datagrams dropped: the tag is good, the content is not", &process_counts::malformed},
     {"replayed", "datagrams dropped: they had come before", &process_counts::replayed},

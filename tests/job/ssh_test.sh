@@ -114,6 +114,7 @@ no_sleepers "nothing is left after the time limit" "sleep 7131"
 check "memory between two hosts" 0 "rank 3 of 4 on node 1: good via net" -n 4 --host $hosts "$neighbours"
 check "memory with encryption" 0 "rank 1 of 2 on node 1: good via net" -n 2 --secure encrypt --host $hosts "$neighbours"
 check "memory between here and there" 0 "rank 2 of 3 on node 2: good via net" -n 3 --host localhost,$hosts "$neighbours"
+check "counts of ranks on two hosts" 0 "^ *1 *0 *net" --stats -n 2 --host $hosts "$neighbours"
 check "named interface" 0 "rank 1 of 2 on node 1: good via net" -n 2 --iface eth0 --host $hosts "$neighbours"
 
 "$onesea" run -n 4 --host $hosts sh -c 'sleep 7132 & (setsid sleep 7132 &) ; sleep 7132' </dev/null &

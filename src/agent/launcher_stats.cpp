@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ranks counted, told at the end (--stats). Each agent reads the pages of its ranks when all of them have
+// ended, however they ended. Pairs of ranks come in several messages, since there may be many of them.
+#include "agent/launcher_state.hpp"
+
+#include "agent/hosts.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace onesea::agent {
+
+// At the start, so that a file that cannot be written is not found out after hours.
+void launcher::open_stats_file()
+{
+    if (request_.stats_file.empty()) return;
+    stats_file_ = fopen(request_.stats_file.c_str(), "we");
+    if (!stats_file_)
+        throw request_error(fmt::format("--stats: '{}' cannot be written: {}", request_.stats_file, strerror(errno)));
+}
+
+void launcher::take_counts(unsigned node, const message &m)
+{
+    observe::page_copy part = observe::page_from_json(m.head);
+    auto [place, first] = counts_.try_emplace(part.rank);
+    observe::rank_report &report = place->second;
+    if (first) {
+        report = {part.rank, node, placed_.nodes[node].host, std::move(part)};
+    } else if (report.node == node) { // a rank is of one node
+        auto &pairs = report.page->pairs;
+        pairs.insert(pairs.end(), part.pairs.begin(), part.pairs.end());
+    }
+}
+
+void launcher::tell_counts()
+{
+    observe::job_report job;
+    for (unsigned r = 0; r < placed_.ranks.size(); ++r)
+        counts_.try_emplace(int(r), observe::rank_report{int(r), placed_.ranks[r].node, host_of(r), std::nullopt});
+    for (auto &[rank, report] : counts_) job.ranks.push_back(std::move(report));
+    if (!stats_file_) {
+        output_.flush(INT_MAX);
+        fmt::print(stderr, "{}", observe::table(job));
+        return;
+    }
+    fmt::print(stats_file_, "{}\n", observe::to_json(job).dump(1));
+    const bool good = fflush(stats_file_) == 0 && ferror(stats_file_) == 0;
+    if (good) return;
+    output_.say(fmt::format("--stats: '{}' could not be written: {}", request_.stats_file, strerror(errno)));
+    if (!forced_status_) forced_status_ = status_launcher;
+}
+
+} // namespace onesea::agent

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// `onesea run --stats`: what it tells is what the program did.
+#include "command.hpp"
+
+#include <csignal>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace job_test {
+namespace {
+
+using words = std::vector<std::string>;
+
+struct told {
+    outcome end;
+    nlohmann::json stats;
+};
+
+told run_counted(const words &options, const words &arguments, const words &variables = {})
+{
+    scratch s;
+    words line{"run", "--stats=" + s.path("stats.json"), "--timeout", "60"};
+    line.insert(line.end(), options.begin(), options.end());
+    line.push_back(ONESEA_COUNTED);
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    told t;
+    t.end = onesea(line, "", variables);
+    t.stats = nlohmann::json::parse(s.read("stats.json"), nullptr, false);
+    EXPECT_TRUE(t.stats.is_object()) << t.end.err;
+    return t;
+}
+
+const nlohmann::json *pair_of(const nlohmann::json &stats, int from, int to)
+{
+    for (const auto &r : stats.at("ranks"))
+        for (const auto &p : r.at("pairs"))
+            if (r.at("rank") == from && p.at("rank") == to) return &p;
+    return nullptr;
+}
+
+// What tests/job/counted.c does to its neighbour.
+void expect_counted(const nlohmann::json &stats, int from, int to, std::uint64_t n, std::uint64_t bytes)
+{
+    const nlohmann::json *p = pair_of(stats, from, to);
+    ASSERT_TRUE(p) << from << " -> " << to << " in " << stats.dump();
+    EXPECT_EQ(p->at("puts"), 2 * n + 1);
+    EXPECT_EQ(p->at("gets"), 2 * n);
+    EXPECT_EQ(p->at("atomics"), n);
+    EXPECT_EQ(p->at("bytes_in"), n * 1008);
+    EXPECT_GE(p->at("bytes_out"), n * 1008 + bytes) << "and messages of collectives";
+    EXPECT_LT(p->at("bytes_out"), n * 1008 + bytes + 10'000);
+}
+
+std::uint64_t sum(const nlohmann::json &stats, const char *what)
+{
+    std::uint64_t n = 0;
+    for (const auto &r : stats.at("ranks"))
+        for (const auto &p : r.at("pairs")) n += p.at(what).get<std::uint64_t>();
+    return n;
+}
+
+TEST(run_stats, tells_what_the_program_did_inside_a_node_and_between_two)
+{
+    auto t = run_counted({"-n", "4", "--nodes", "2"}, {"50", "100000"});
+    EXPECT_EQ(t.end.status, 0) << t.end.err;
+    for (int r = 0; r < 4; ++r) expect_counted(t.stats, r, (r + 1) % 4, 50, 100'000);
+    const auto &inside = *pair_of(t.stats, 0, 1), &between = *pair_of(t.stats, 1, 2);
+    EXPECT_EQ(inside.at("packets_out"), 0);
+    EXPECT_FALSE(inside.contains("round_trip_ns"));
+    EXPECT_GT(between.at("packets_out"), 0);
+    const auto &trip = between.at("round_trip_ns");
+    EXPECT_GT(trip.at("samples"), 50);
+    EXPECT_GT(trip.at("p50"), 1000);
+    EXPECT_LE(trip.at("p50"), trip.at("p99"));
+    EXPECT_LE(trip.at("p99"), trip.at("max"));
+    EXPECT_EQ(t.stats.at("ranks").at(3).at("node"), 1);
+    EXPECT_GT(t.stats.at("ranks").at(0).at("process").at("waits"), 0);
+}
+
+TEST(run_stats, agrees_with_sea_stats_of_the_rank_itself)
+{
+    auto t = run_counted({"-n", "2"}, {"20", "5000"});
+    std::uint64_t puts, gets, atomics, out, in;
+    std::istringstream(t.end.out) >> puts >> gets >> atomics >> out >> in;
+    const auto &p = *pair_of(t.stats, 0, 1);
+    EXPECT_EQ(p.at("puts"), puts);
+    EXPECT_EQ(p.at("gets"), gets);
+    EXPECT_EQ(p.at("atomics"), atomics);
+    EXPECT_EQ(p.at("bytes_in"), in);
+    EXPECT_GE(p.at("bytes_out"), out) << "sea_finalize() still sends messages";
+}
+
+TEST(run_stats, a_job_of_one_rank_counts_what_it_does_to_itself)
+{
+    auto t = run_counted({"-n", "1"}, {"10", "2000"});
+    expect_counted(t.stats, 0, 0, 10, 2000);
+}
+
+TEST(run_stats, what_was_lost_is_counted_as_sent_again)
+{
+    auto t = run_counted({"-n", "2", "--nodes", "2"}, {"20", "20000000"}, {"ONESEA_NET_FAULTS=loss=0.05,seed=3"});
+    EXPECT_EQ(t.end.status, 0) << t.end.err;
+    for (int r = 0; r < 2; ++r) expect_counted(t.stats, r, 1 - r, 20, 20'000'000);
+    EXPECT_GT(sum(t.stats, "packets_lost"), 0u);
+    EXPECT_EQ(sum(run_counted({"-n", "2"}, {"20", "20000000"}).stats, "packets_lost"), 0u);
+}
+
+TEST(run_stats, forged_datagrams_are_told_by_their_reason)
+{
+    auto t = run_counted({"-n", "2", "--nodes", "2"}, {"20", "5000000"}, {"ONESEA_NET_FAULTS=corrupt=0.1,seed=5"});
+    EXPECT_EQ(t.end.status, 0) << t.end.err;
+    std::uint64_t bad = 0;
+    for (const auto &r : t.stats.at("ranks"))
+        for (const char *why : {"forged", "not_ours"}) bad += r.at("process").at(why).get<std::uint64_t>();
+    EXPECT_GT(bad, 0u);
+}
+
+TEST(run_stats, a_killed_rank_and_those_that_were_ended_are_told_as_well)
+{
+    for (const char *nodes : {"1", "2"}) {
+        auto t = run_counted({"-n", "3", "--nodes", nodes}, {"30", "40000", "die"});
+        EXPECT_EQ(t.end.status, 128 + 9) << t.end.err;
+        EXPECT_NE(t.end.err.find("rank 2"), std::string::npos) << t.end.err;
+        for (int r = 0; r < 3; ++r) expect_counted(t.stats, r, (r + 1) % 3, 30, 40'000);
+        EXPECT_TRUE(t.stats.at("lost").empty());
+    }
+}
+
+TEST(run_stats, several_programs_are_one_job)
+{
+    auto t = run_counted({"-n", "1"}, {"5", "3000", ":", "-n", "2", ONESEA_COUNTED, "7", "3000"});
+    EXPECT_EQ(t.end.status, 0) << t.end.err;
+    expect_counted(t.stats, 0, 1, 5, 3000);
+    expect_counted(t.stats, 1, 2, 7, 3000);
+    expect_counted(t.stats, 2, 0, 7, 3000);
+}
+
+TEST(run_stats, the_table_goes_to_stderr_behind_all_output)
+{
+    auto o = onesea({"run", "--stats", "-n", "2", "--nodes", "2", ONESEA_COUNTED, "3", "1000"});
+    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(o.out.find("from"), std::string::npos);
+    std::istringstream stream(o.err);
+    std::string line, word, first;
+    std::getline(stream, first);
+    EXPECT_EQ(first, "onesea: 2 pairs of ranks spoke");
+    std::getline(stream, line); // the head
+    std::getline(stream, line);
+    words row;
+    for (std::istringstream cells(line); cells >> word;) row.push_back(word);
+    ASSERT_GT(row.size(), 9u) << o.err;
+    EXPECT_EQ(words(row.begin(), row.begin() + 6), (words{"0", "1", "net", "7", "6", "3"})) << o.err;
+    EXPECT_EQ(row[9], "3024") << "bytes in";
+    EXPECT_EQ(onesea({"run", "-n", "2", ONESEA_COUNTED}).err, "") << "nothing without being asked";
+}
+
+TEST(run_stats, a_job_without_onesea_says_so)
+{
+    auto o = onesea({"run", "--stats", "-n", "2", "true"});
+    EXPECT_EQ(o.err, "onesea: 0 pairs of ranks spoke\n  2 ranks never called sea_init()\n");
+}
+
+TEST(run_stats, a_file_that_cannot_be_written_is_named_before_anything_starts)
+{
+    scratch s;
+    auto o = onesea({"run", "--stats=" + s.path("none/x"), "touch", s.path("started")});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("none/x"), std::string::npos) << o.err;
+    EXPECT_EQ(onesea({"run", "ls", s.path("started")}).out, "");
+    o = onesea({"run", "--stats=/dev/full", "true"});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("/dev/full"), std::string::npos) << o.err;
+}
+
+TEST(run_stats, counts_of_a_lost_agent_are_said_to_be_lost)
+{
+    command c({"run", "--stats", "-n", "2", "--nodes", "2", "sh", "-c", "echo ready; sleep 30"});
+    ASSERT_TRUE(c.wait_for("ready"));
+    auto agents = c.agents();
+    ASSERT_FALSE(agents.empty());
+    kill(agents[0], SIGKILL);
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 125) << o.err;
+    EXPECT_NE(o.err.find("its agent was lost"), std::string::npos) << o.err;
+    EXPECT_TRUE(c.nothing_left());
+}
+
+} // namespace
+} // namespace job_test
