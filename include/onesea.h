@@ -84,7 +84,8 @@ typedef struct sea_config {
 
 /* Joins the job that the launcher made, or makes a job of one. `config` may be NULL. Not collective; call once, before
  * every other function but those marked "any time". On return the memory of all ranks can be used, also of ranks that
- * have not called it yet. Errors: SEA_ERR_STATE (called already), SEA_ERR_LAUNCH, SEA_ERR_MEMORY, SEA_ERR_SYSTEM. */
+ * have not called it yet. A process that is forked from a rank is no rank: there every call gives SEA_ERR_STATE.
+ * Errors: SEA_ERR_STATE (called already), SEA_ERR_LAUNCH, SEA_ERR_MEMORY, SEA_ERR_SYSTEM. */
 int sea_init(const sea_config *config);
 
 /* Ends this rank's part: completes its operations, waits for all ranks of the job that live, releases everything.

@@ -49,7 +49,7 @@ struct peer {
 };
 static_assert(sizeof(peer) <= 256, "there may be thousands of them");
 
-enum class role : std::uint8_t { absent, starting, running, ended };
+enum class role : std::uint8_t { absent, starting, running, ended, forked };
 
 class engine_state final : public sink {
   public:

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -22,6 +23,17 @@ struct lifecycle {
     void (*started)();
     void (*ended)();
 };
+
+// A forked process has the rank's keys and its packet numbers. If both sent, numbers would repeat, and with them the
+// nonces of the cipher.
+void shut_out_forked_processes()
+{
+    static const int registered = pthread_atfork(nullptr, nullptr, [] {
+        role running = role::running;
+        engine().state.compare_exchange_strong(running, role::forked);
+    });
+    if (registered != 0) log(level::warn, "a process forked from this one could disturb it: pthread_atfork failed");
+}
 
 std::vector<lifecycle> &lifecycles()
 {
@@ -230,8 +242,10 @@ int check_started(const char *function)
     role now = engine().state.load(std::memory_order_acquire);
     if (now == role::running) [[likely]]
         return SEA_OK;
-    return fail(SEA_ERR_STATE, "{}: {}", function,
-                now == role::ended ? "sea_finalize() has been called" : "sea_init() has not been called");
+    const char *why = now == role::ended    ? "sea_finalize() has been called"
+                      : now == role::forked ? "this process was forked from a rank, which alone may call the library"
+                                            : "sea_init() has not been called";
+    return fail(SEA_ERR_STATE, "{}: {}", function, why);
 }
 
 } // namespace onesea::core
@@ -255,6 +269,7 @@ int sea_init(const sea_config *config)
             e.state = role::absent;
             return set_error(s, std::move(text));
         }
+        shut_out_forked_processes();
         e.state = role::running;
         start_dispatcher();
     } catch (const std::exception &problem) {

@@ -7,6 +7,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace proof;
 
@@ -194,4 +196,27 @@ LIGHT_STEP(905, refused_operations_leave_no_error_behind)
     CHECK_OK(sea_put(p.address(), &word, 8, nullptr));
     CHECK_OK(sea_fence_all());
     CHECK(sea_last_error() != nullptr);
+}
+
+LIGHT_STEP(906, a_forked_process_is_no_rank)
+{
+    place p(kind::heap, 64);
+    std::vector<sea_addr> all = t.exchange(p.address());
+    fill(p.memory(), 64, 7);
+    t.sync();
+    pid_t child = fork();
+    if (child == 0) {
+        std::uint64_t word = 0;
+        bool refused = sea_initialized() == 0;
+        for (sea_addr to : all)
+            refused = refused && sea_put_signal(to, &word, 8, to + 8, 1, SEA_SIGNAL_SET, nullptr) == SEA_ERR_STATE;
+        refused = refused && std::strstr(sea_last_error(), "forked") && sea_fence_all() == SEA_ERR_STATE;
+        _exit(refused && sea_finalize() == SEA_ERR_STATE ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_EQ(0, status);
+    t.sync();
+    CHECK_DATA(p.memory(), 64, 7);
+    CHECK_OK(sea_fence_all());
 }
