@@ -490,7 +490,7 @@ TEST(link, asks_to_be_called_again_for_a_message_nobody_could_build)
     l.settle_all(SEA_OK);
 }
 
-TEST(link, stays_small_when_idle) { EXPECT_LE(sizeof(net::link), 2048u); }
+TEST(link, stays_small_when_idle) { EXPECT_LE(sizeof(net::link), 1280u); }
 
 TEST(link, drops_packets_of_others_and_changed_ones)
 {
