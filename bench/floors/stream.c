@@ -5,7 +5,8 @@
  *
  *   udp_stream_gso  datagrams of 1400 bytes, one send for as many as the kernel takes, coalesced again by GRO
  *   udp_stream_60k  datagrams of 60000 bytes, plain
- *   udp_rate        datagrams of 8 bytes, segmented and coalesced likewise; counted one by one
+ *   udp_rate        datagrams of 8 bytes, each sent and received by itself
+ *   udp_rate_gso    the same, segmented and coalesced by the kernel; counted one by one
  *   tcp_stream      a byte stream
  *
  * Source and destination roll through buffers of the transfer's size, so the caches see what a put of that size sees.
@@ -43,6 +44,7 @@ static size_t send_size_of(const struct floor_run *run, const char *name, size_t
 {
     if (is(name, "udp_stream_60k")) return BIG_DATAGRAM;
     if (is(name, "tcp_stream")) return run->bytes;
+    if (is(name, "udp_rate")) return segment;
     size_t n = SEND_MAX / segment;
     return segment * (n > SEGMENTS_MAX ? SEGMENTS_MAX : n);
 }
@@ -112,9 +114,10 @@ static size_t receive(struct receiver *r)
 
 static void stream_target(const struct floor_run *run, const char *name)
 {
-    int on = 1, rate = is(name, "udp_rate");
+    int on = 1, plain = is(name, "udp_rate") || is(name, "udp_stream_60k") || is(name, "tcp_stream");
+    int rate = is(name, "udp_rate") || is(name, "udp_rate_gso");
     size_t segment = segment_of(run, name);
-    if (!is(name, "tcp_stream") && !is(name, "udp_stream_60k"))
+    if (!plain)
         if (setsockopt(run->target_socket, IPPROTO_UDP, UDP_GRO, &on, sizeof on) != 0) floor_die("UDP_GRO");
     struct receiver r = {run->target_socket, roll_open(run->bytes, ROOM), PORTION, now_ns() + 10000000000u};
     if (segment < DATAGRAM) r.portion = segment * 4096;
@@ -141,6 +144,7 @@ const struct floor stream_floors[] = {
     {"udp_stream_gso", 1000000, 1, WIRE_UDP, stream_origin, stream_target},
     {"udp_stream_60k", 1000000, 1, WIRE_UDP, stream_origin, stream_target},
     {"udp_rate", 8, 0, WIRE_UDP, stream_origin, stream_target},
+    {"udp_rate_gso", 8, 0, WIRE_UDP, stream_origin, stream_target},
     {"tcp_stream", 1000000, 1, WIRE_TCP, stream_origin, stream_target},
     {NULL, 0, 0, WIRE_NONE, NULL, NULL},
 };

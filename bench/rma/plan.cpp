@@ -50,7 +50,7 @@ rma_group small_group(const std::string &path, const std::string &target)
             latency(name, path == "net" ? net_floors(name, target) : floors{{shm_floor(name, target), word}}));
     if (target != "waiting") return group;
     rma_case rate{"put", "put_rate", "rate_mops", word, {}, "", 1, true};
-    rate.floors = {{path == "net" ? "udp_rate" : "store_rate", word}};
+    rate.floors = path == "net" ? floors{{"udp_rate", word}, {"udp_rate_gso", word}} : floors{{"store_rate", word}};
     group.cases.push_back(rate);
     if (path == "net")
         for (auto &c : group.cases) {

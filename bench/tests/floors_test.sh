@@ -9,7 +9,7 @@ fail() { echo "FAILED: $*" >&2 && failures=$((failures + 1)); }
 
 wanted='store load cpu_fetch_add cpu_cas store_rate cache_line_rtt futex_rtt_asleep futex_rtt_computing memcpy:4096
     memcpy:1048576 udp_rtt udp_rtt_asleep udp_rtt_computing udp_send tcp_rtt udp_stream_gso:64 udp_stream_gso:1048576
-    udp_stream_60k:1048576 udp_rate tcp_stream:1048576'
+    udp_stream_60k:1048576 udp_rate udp_rate_gso tcp_stream:1048576'
 out=$("$floors" --ms 5 $wanted) || fail "exit code $?"
 for floor in $wanted; do
     name=${floor%:*} size=8

@@ -38,6 +38,11 @@ def check_coverage(figures, name):
             assert (case, "net", "waiting", "latency_us") in seen, f"{case} over net is missing from {sorted(seen)}"
         for figure in figures:
             assert any(r["kind"] == "floor" for r in figure["against"]), f"no floor beside {figure}"
+    elif name == "patterns":
+        for case in ("both", "out", "in"):
+            assert (case, "net", "waiting", "bandwidth_gbs") in seen, f"{case} is missing from {sorted(seen)}"
+            assert (case + "_slowest", "net", "waiting", "bandwidth_gbs") in seen, f"{case} says nothing of fairness"
+        assert all(f["against"] for f in figures), "a figure stands alone"
     else:
         assert {f["case"] for f in figures} & {"init", "plain"}, seen
 
