@@ -226,6 +226,7 @@ STEP(140, a_time_limit_ends_a_call_and_the_others_hear_of_it)
         CHECK_OK(sea_set_timeout(0.1));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_barrier(team));
         CHECK_OK(sea_set_timeout(SEA_FOREVER));
+        CHECK_OK(sea_fence_all()); // what tells the others is there, not only under way
         t.sync();
     }
     CHECK_STATUS(SEA_ERR_TIMEOUT, sea_barrier(team));
