@@ -23,6 +23,7 @@ using byte_pieces = std::span<const std::span<const std::byte>>;
 class gcm_context {
   public:
     virtual ~gcm_context() = default;
+    virtual std::string_view name() const = 0; // of the library
     virtual void set_key(const gcm_key &key) = 0;
 
     // The tag of all pieces as additional data: nothing is encrypted.

@@ -49,6 +49,8 @@ class ipsec_mb_context final : public gcm_context {
   public:
     ~ipsec_mb_context() override { sodium_memzero(&key_, sizeof key_); }
 
+    std::string_view name() const override { return "ipsec-mb"; }
+
     void set_key(const gcm_key &key) override { call_.prepare(key, &key_); }
 
     void mac(const gcm_nonce &nonce, byte_pieces pieces, std::byte *tag) override

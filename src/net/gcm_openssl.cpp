@@ -23,6 +23,8 @@ class openssl_context final : public gcm_context {
     openssl_context(const openssl_context &) = delete;
     openssl_context &operator=(const openssl_context &) = delete;
 
+    std::string_view name() const override { return "OpenSSL"; }
+
     void set_key(const gcm_key &key) override
     {
         require(EVP_CipherInit_ex(context_, EVP_aes_128_gcm(), nullptr, key, nullptr, 1) == 1);
