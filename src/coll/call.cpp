@@ -4,12 +4,15 @@
 #include "base/error.hpp"
 
 #include <new>
+#include <utility>
 
 namespace onesea::coll {
 namespace {
 
 // Long messages of one member in flight. More would only fill the memory of those who are late.
 constexpr std::uint64_t most_sends = 64;
+constexpr int few_to_tell = 32; // members that are told directly
+constexpr int notice_radix = 16;
 
 layout layout_of(courier &world, const members &who, int me)
 {
@@ -19,6 +22,21 @@ layout layout_of(courier &world, const members &who, int me)
     return {nodes, me};
 }
 
+// In a tree over the numbers of the members; of a small team all others.
+std::vector<int> neighbours_of(const members &who, int me)
+{
+    std::vector<int> ranks;
+    if (who.size() <= few_to_tell) {
+        for (int member = 0; member < who.size(); ++member)
+            if (member != me) ranks.push_back(who.rank(member));
+        return ranks;
+    }
+    if (me > 0) ranks.push_back(who.rank((me - 1) / notice_radix));
+    for (int below = me * notice_radix + 1; below <= me * notice_radix + notice_radix && below < who.size(); ++below)
+        ranks.push_back(who.rank(below));
+    return ranks;
+}
+
 } // namespace
 
 team::team(mailbox &m, courier &c, const context_id &id, members all, int own_rank)
@@ -26,7 +44,7 @@ team::team(mailbox &m, courier &c, const context_id &id, members all, int own_ra
 {
     if (me < 0) return;
     places = layout_of(c, who, me);
-    messages = mail.adopt(context);
+    messages = mail.adopt(context, neighbours_of(who, me), who.size() > few_to_tell);
 }
 
 call::call(team &t, const signature &sign, nanoseconds deadline) : team_(t), box_(*t.messages), deadline_(deadline)
@@ -129,11 +147,8 @@ int call::conclude()
         team_.mail.end(&box_);
         return SEA_OK;
     }
-    if (box_.open && !box_.told) {
-        if (box_.status != SEA_ERR_TIMEOUT) let_transfers_end();
-        tell_others();
-        box_.told = true;
-    }
+    tell_others(); // who throws away what comes for the call lets its transfers end
+    if (box_.open && !std::exchange(box_.let_end, true) && box_.status != SEA_ERR_TIMEOUT) let_transfers_end();
     return fail(box_.status, "{}: {}", describe(box_.sign), box_.reason);
 }
 
@@ -152,10 +167,10 @@ void call::let_transfers_end()
 void call::tell_others() const
 {
     if (box_.status == SEA_ERR_DEAD) return; // they see it themselves
-    signature notice{.what = kind::notice, .root = box_.status};
-    for (int member = 0; member < team_.who.size(); ++member)
-        if (member != team_.me && team_.world.alive(team_.who.rank(member)))
-            team_.world.send(team_.who.rank(member), {box_.id, box_.sequence, 0, notice}, nullptr, 0, nullptr);
+    const envelope notice{
+        box_.id, box_.sequence, std::uint32_t(team_.who.rank(team_.me)), {.what = kind::notice, .root = box_.status}};
+    for (int rank : team_.mail.give_up(&box_))
+        if (team_.world.alive(rank)) team_.world.send(rank, notice, nullptr, 0, nullptr);
 }
 
 } // namespace onesea::coll

@@ -4,7 +4,7 @@
 // Failure. The first thing that goes wrong (a member ended, the time passed, the members disagree, no memory) breaks
 // the team's box. From then on nothing is sent and nothing waits, so algorithms need not look: they run to their end
 // over data that nobody will see, and conclude() tells. A death is noticed by every member itself, since all watch all
-// members and not only their partners; anything else is told to the others by a notice.
+// members and not only their partners; anything else is told to the others by a notice, in large teams over a tree.
 //
 // A broken call does not return while living ranks still read or write the caller's buffers, unless the time is up.
 #pragma once

@@ -32,7 +32,12 @@ void *on_message(const sea_am *message, sea_am_complete_fn *on_complete, void **
         bytes = message->data_bytes;
     }
     placement p = the_mailbox().take_in(message->source, e, data, bytes);
-    if (p.somebody_waits) core::nudge();
+    if (p.given_up) {
+        for (int rank : p.tell)
+            if (core::alive(rank)) the_courier().send(rank, e, nullptr, 0, nullptr);
+        the_mailbox().given_up(e);
+    }
+    if (p.somebody_waits || p.given_up) core::nudge();
     if (p.matched) {
         *on_complete = receive_complete;
         *argument = p.matched;

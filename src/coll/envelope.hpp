@@ -37,7 +37,7 @@ enum class kind : std::uint8_t {
     scatter,
     alltoall,
     split,
-    notice = 255, // the sender has given the team up
+    notice = 255, // a member has given the team up: the rank in `step`
 };
 
 struct signature {

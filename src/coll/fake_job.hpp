@@ -71,6 +71,8 @@ class job {
         countdown_ = after;
     }
 
+    int sent() const { return sent_; } // messages, once run() has returned
+
   private:
     friend class post_office;
     struct parcel {
@@ -89,7 +91,7 @@ class job {
     int per_node_;
     std::vector<bool> alive_;
     std::vector<int> ended_;
-    int victim_ = -1, countdown_ = 0;
+    int victim_ = -1, countdown_ = 0, sent_ = 0;
     std::vector<std::unique_ptr<post_office>> offices_;
     std::vector<std::unique_ptr<mailbox>> mailboxes_;
     std::vector<parcel> heap_;
@@ -107,7 +109,10 @@ class job {
             static const std::byte nothing{};
             const void *data = is_long ? nullptr : p.copied.empty() ? &nothing : p.copied.data();
             p.where = box.take_in(p.from, p.e, data, p.bytes);
+            if (p.where.given_up) box.given_up(p.e);
             p.placed = true;
+            sent_ += int(p.where.tell.size());
+            for (int rank : p.where.tell) heap_.push_back({p.to, rank, p.e, {}, nullptr, 0, nullptr, false, {}});
             if (!p.where.to) return settle(p);
             heap_.push_back(std::move(p));
             return;
@@ -138,6 +143,7 @@ inline int post_office::send(int rank, const envelope &e, const void *data, std:
     std::lock_guard lock(job_.mutex_);
     job_.maybe_die();
     if (!job_.alive_[std::size_t(rank_)]) throw died();
+    ++job_.sent_;
     job::parcel p{rank_, rank, e, {}, data, bytes, sent, false, {}};
     if (!sent && bytes > 0) {
         auto *from = static_cast<const std::byte *>(data);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/mailbox.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -38,11 +40,14 @@ box &mailbox::box_of(const context_id &id)
     return *place;
 }
 
-box *mailbox::adopt(const context_id &id)
+box *mailbox::adopt(const context_id &id, std::vector<int> neighbours, bool passes_on)
 {
     std::lock_guard lock(mutex_);
     box &b = box_of(id);
     if (std::exchange(b.owned, true)) return nullptr;
+    b.neighbours = std::move(neighbours);
+    b.passes_on = passes_on;
+    if (passes_on) b.told = false; // a notice that came before nobody could pass on
     return &b;
 }
 
@@ -113,6 +118,12 @@ void mailbox::break_down(box *b, int status, std::string reason)
     set_broken(*b, status, std::move(reason));
 }
 
+std::vector<int> mailbox::give_up(box *b)
+{
+    std::lock_guard lock(mutex_);
+    return std::exchange(b->told, true) ? std::vector<int>() : b->neighbours;
+}
+
 std::vector<int> mailbox::arriving_from(box *b)
 {
     std::vector<int> sources;
@@ -139,6 +150,7 @@ placement mailbox::take_in(int source, const envelope &e, const void *data, std:
 {
     std::lock_guard lock(mutex_);
     box &b = box_of(e.context);
+    if (e.sign.what == kind::notice) return take_notice(b, source);
     if (b.broken.load(std::memory_order_relaxed)) return {};
     try {
         return place(b, source, e, data, bytes);
@@ -148,14 +160,27 @@ placement mailbox::take_in(int source, const envelope &e, const void *data, std:
     }
 }
 
+placement mailbox::take_notice(const box &b, int source)
+{
+    placement p;
+    p.given_up = !b.told;
+    if (p.given_up && b.passes_on)
+        std::copy_if(b.neighbours.begin(), b.neighbours.end(), std::back_inserter(p.tell),
+                     [&](int rank) { return rank != source; });
+    return p;
+}
+
+void mailbox::given_up(const envelope &notice)
+{
+    std::lock_guard lock(mutex_);
+    box &b = box_of(notice.context);
+    b.told = true;
+    set_broken(b, notice.sign.root,
+               fmt::format("rank {} has given up this team: {}", int(notice.step), sea_strerror(notice.sign.root)));
+}
+
 placement mailbox::place(box &b, int source, const envelope &e, const void *data, std::size_t bytes)
 {
-    if (e.sign.what == kind::notice) {
-        b.told = true;
-        set_broken(b, e.sign.root,
-                   fmt::format("rank {} has given up this team: {}", source, sea_strerror(e.sign.root)));
-        return {.somebody_waits = true};
-    }
     auto ahead = std::int32_t(e.sequence - b.sequence);
     if (ahead < 0 || (ahead == 0 && !b.open)) return {}; // of a call that is over: nobody can want it
     if (ahead == 0) {

@@ -9,6 +9,9 @@
 //   message header ──► receive posted?  yes: waiting ─► arriving ─► here
 //                                        no: early (─► whole) ─► copied to the receive that is posted later
 //
+// A notice that a member has given a large team up goes on to the neighbours: it floods a tree over the members, so
+// that nobody talks to all of them.
+//
 // A box that is *broken* takes nothing any more; what comes for it is thrown away. It keeps the memory that transfers
 // in flight may still write to, and stays until clear(), also as a tombstone of a freed team.
 //
@@ -84,7 +87,10 @@ struct box {
     std::atomic<bool> broken{false};
     int status = SEA_OK; // why it is broken; written before `broken`
     std::string reason;
-    bool told = false; // the other members know
+    std::vector<int> neighbours; // ranks that are told when the team is given up
+    bool passes_on = false;      // they are not all: notices go on to them
+    bool told = false;           // they have been
+    bool let_end = false;        // the failed call has waited for its transfers
 
     sea_counter sent{}; // long messages whose data may be changed again
     std::uint64_t started = 0;
@@ -96,18 +102,22 @@ struct placement {
     receive *matched = nullptr;      // then call arrived() with one of these
     early_message *stored = nullptr; // "
     bool somebody_waits = false;     // a receive is complete, or the box broke
+    bool given_up = false;           // a notice: send it on to the ranks in `tell`, then call given_up()
+    std::vector<int> tell{};
 };
 
 class mailbox {
   public:
     // ---- by the team ----
-    box *adopt(const context_id &id); // nullptr: a team of this process has that name
+    // nullptr: a team of this process has that name.
+    box *adopt(const context_id &id, std::vector<int> neighbours = {}, bool passes_on = false);
     void release(box *b);
     void begin(box *b, const signature &sign); // the next call
     void end(box *b);                          // all receives are here
     receive *post(box *b, int source, std::uint32_t step, void *to, std::size_t bytes);
     std::byte *scratch(box *b, std::size_t bytes); // lives as long as the call and its transfers; throws bad_alloc
     void break_down(box *b, int status, std::string reason); // the first reason stays
+    std::vector<int> give_up(box *b);                        // who is to be told of it now
     std::vector<int> arriving_from(box *b);                  // ranks
     void clear();
 
@@ -116,6 +126,7 @@ class mailbox {
     placement take_in(int source, const envelope &e, const void *data, std::size_t bytes);
     void arrived(receive *r);
     void arrived(early_message *m);
+    void given_up(const envelope &notice); // it has gone on; only now members here see that their team is broken
 
     std::size_t early_count(const context_id &id); // for tests
 
@@ -124,6 +135,7 @@ class mailbox {
     std::unordered_map<context_id, std::unique_ptr<box>, context_hash> boxes_;
 
     box &box_of(const context_id &id);
+    static placement take_notice(const box &b, int source);
     placement place(box &b, int source, const envelope &e, const void *data, std::size_t bytes);
     placement deliver(box &b, receive &r, const void *data, std::size_t bytes);
     placement store(box &b, const early_key &key, const signature &sign, const void *data, std::size_t bytes);
