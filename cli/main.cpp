@@ -19,6 +19,7 @@ constexpr const char *usage = R"(onesea: one global memory over the processes of
 
   onesea run -n N [options] PROGRAM [ARGUMENTS]   start a job           (onesea run --help)
   onesea doctor                                   what this machine offers, and what to change
+  onesea top                                      what the ranks on this machine do now
   onesea bench [NAME]                             measure; without a name: what there is
   onesea version
 )";
@@ -40,9 +41,9 @@ int help(const arguments &)
     return 0;
 }
 
-constexpr verb verbs[] = {{"run", run},         {"doctor", doctor}, {"bench", bench},
-                          {"version", version}, {"agent", agent},   {"--version", version},
-                          {"help", help},       {"--help", help},   {"-h", help}};
+constexpr verb verbs[] = {{"run", run},         {"doctor", doctor}, {"bench", bench},       {"top", top},
+                          {"version", version}, {"agent", agent},   {"--version", version}, {"help", help},
+                          {"--help", help},     {"-h", help}};
 
 int dispatch(int argc, char **argv)
 {

@@ -80,8 +80,11 @@ void node_memory::open_doorbells()
 
 void node_memory::open_counts()
 {
+    std::uint64_t job;
+    static_assert(sizeof job == sizeof arena_.header().job_id);
+    memcpy(&job, arena_.header().job_id, sizeof job);
     for (const node_rank &r : job_.ranks) {
-        int fd = counts_page::create(int(r.rank), unsigned(job_.ranks.size()));
+        int fd = counts_page::create(int(r.rank), unsigned(job_.ranks.size()), job);
         if (fd < 0) refuse("memory for the counts of a rank", -fd);
         counts_.push_back(fd);
     }

@@ -63,7 +63,7 @@ counts_page::~counts_page()
     if (fd_ >= 0) ::close(fd_);
 }
 
-int counts_page::create(int rank, unsigned slots)
+int counts_page::create(int rank, unsigned slots, std::uint64_t job)
 {
     int fd = memfd_create(counts_name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return -errno;
@@ -77,6 +77,7 @@ int counts_page::create(int rank, unsigned slots)
         return -error;
     }
     lay_out(*static_cast<counts_header *>(memory), rank, slots);
+    static_cast<counts_header *>(memory)->job = job;
     munmap(memory, sizes.rows_at);
     return fd;
 }

@@ -40,6 +40,7 @@ struct counts_header {
     std::uint32_t magic, version;
     std::int32_t rank;
     std::uint32_t windows;
+    std::uint64_t job;                            // the same in all pages of a job; 0: a job of one
     std::uint64_t owners_at, windows_at, rows_at; // byte offsets
     std::atomic<std::int32_t> pid;                // 0: it has not called sea_init() yet
     std::atomic<std::uint32_t> rows;              // filled in
@@ -56,7 +57,7 @@ class counts_page {
     counts_page &operator=(const counts_page &) = delete;
 
     // A memfd (close-on-exec) with an empty page for a rank with that many ranks on its node. Descriptor or -errno.
-    static int create(int rank, unsigned slots);
+    static int create(int rank, unsigned slots, std::uint64_t job = 0);
     // Maps the page of this process; owns the descriptor on success. nullptr and *error (positive) otherwise.
     static std::unique_ptr<counts_page> map(int fd, int *error);
 

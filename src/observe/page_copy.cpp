@@ -144,7 +144,7 @@ std::optional<page_copy> read_page(int fd, std::string *problem)
     }
     for (std::size_t i = 0; i < windows.size(); ++i)
         if (owners[i] > 0) add_inlined(pairs[owners[i] - 1].counts, windows[i]);
-    page_copy page{h.rank, h.pid, copy(h.process, process_labels), {}};
+    page_copy page{h.rank, h.pid, h.job, copy(h.process, process_labels), {}};
     for (auto &[rank, p] : pairs) {
         p.rank = rank;
         if (anything(p)) page.pairs.push_back(std::move(p));

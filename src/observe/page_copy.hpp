@@ -34,6 +34,7 @@ struct pair_copy {
 struct page_copy {
     int rank = -1;
     int pid = 0; // 0: it has not called sea_init()
+    std::uint64_t job = 0;
     process_values process;
     std::vector<pair_copy> pairs; // of ranks that something was counted for, by rank
 };

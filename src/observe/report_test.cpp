@@ -95,7 +95,7 @@ TEST(report, says_who_has_no_counts_and_why)
 {
     job_report job = full(3);
     job.ranks[1].page.reset();
-    job.ranks[2].page = page_copy{2, 0, {}, {}};
+    job.ranks[2].page = page_copy{2, 0, 0, {}, {}};
     std::string text = table(job);
     EXPECT_NE(text.find("rank 1 on here: its agent was lost"), text.npos) << text;
     EXPECT_NE(text.find("1 rank never called sea_init()"), text.npos) << text;
@@ -106,7 +106,7 @@ TEST(report, says_who_has_no_counts_and_why)
 TEST(report, of_a_job_without_onesea_is_short)
 {
     job_report job;
-    job.ranks.push_back({0, 0, "here", page_copy{0, 0, {}, {}}});
+    job.ranks.push_back({0, 0, "here", page_copy{0, 0, 0, {}, {}}});
     EXPECT_EQ(table(job), "onesea: 0 pairs of ranks spoke\n  1 rank never called sea_init()\n");
 }
 

@@ -187,5 +187,40 @@ TEST(run_stats, counts_of_a_lost_agent_are_said_to_be_lost)
     EXPECT_TRUE(c.nothing_left());
 }
 
+// Operations per second that `onesea top` shows for one of those processes; 0 if it shows none of them.
+long long speed_of(const std::vector<pid_t> &processes, const std::string &table)
+{
+    std::istringstream stream(table);
+    for (std::string line, word; std::getline(stream, line);) {
+        words row;
+        for (std::istringstream cells(line); cells >> word;) row.push_back(word);
+        for (pid_t p : processes)
+            if (row.size() > 3 && row[2] == std::to_string(p)) return std::stoll(row[3]);
+    }
+    return 0;
+}
+
+TEST(top, shows_what_running_ranks_do)
+{
+    command job({"run", "-n", "2", ONESEA_COUNTED, "100000000", "8"});
+    long long speed = 0;
+    std::string table;
+    for (int i = 0; i < 50 && speed == 0; ++i) {
+        table = onesea({"top", "--interval", "0.2", "--count", "1"}).out;
+        speed = speed_of(job.marked(), table);
+    }
+    EXPECT_GT(speed, 0) << table;
+    job.send(SIGTERM);
+    job.wait();
+    EXPECT_TRUE(job.nothing_left());
+}
+
+TEST(top, refuses_what_it_does_not_know)
+{
+    EXPECT_EQ(onesea({"top", "--nosuch"}).status, 125);
+    EXPECT_EQ(onesea({"top", "--interval", "0"}).status, 125);
+    EXPECT_EQ(onesea({"top", "--help"}).status, 0);
+}
+
 } // namespace
 } // namespace job_test
