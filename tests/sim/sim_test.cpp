@@ -22,7 +22,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t usual_seeds = 100;
 #else
-constexpr std::uint64_t usual_seeds = 2500;
+constexpr std::uint64_t usual_seeds = 4000;
 #endif
 
 std::uint64_t number_from(const char *variable, std::uint64_t otherwise)
