@@ -8,17 +8,12 @@
 // quick, so that it does not wait for later ones for ever.
 #include "core/transfer.hpp"
 
+#include <cstring>
+
 namespace onesea::core {
 namespace {
 
 constexpr std::size_t quick_limit = 1024; // bytes
-
-bool plain(const sea_opts *opts)
-{
-    return !opts ||
-           (opts->size == sizeof(sea_opts) && !opts->op && (opts->flags & ~SEA_NOWAIT) == 0 && !opts->origin_counter &&
-            !opts->remote_counter && opts->target_counter == SEA_NULL && opts->after == SEA_OP_NONE);
-}
 
 bool in_window(sea_addr address, std::size_t bytes)
 {
@@ -35,6 +30,13 @@ void note(peer &p, int status, std::string text)
 }
 
 } // namespace
+
+bool plain(const sea_opts *opts)
+{
+    return !opts ||
+           (opts->size == sizeof(sea_opts) && !opts->op && (opts->flags & ~SEA_NOWAIT) == 0 && !opts->origin_counter &&
+            !opts->remote_counter && opts->target_counter == SEA_NULL && opts->after == SEA_OP_NONE);
+}
 
 void remember_carrier(int rank)
 {
@@ -65,6 +67,14 @@ int quick_put(sea_addr target, const void *source, std::size_t bytes, const sea_
 {
     auto &e = engine();
     if (bytes - 1 >= quick_limit || !source || !plain(opts)) return not_native;
+    sea_window_ *window;
+    std::uint64_t *word, value;
+    if (bytes == 8 && sea_fast_word_(target, &window, &word)) { // as the inlined path, which options keep a call from
+        std::memcpy(&value, source, sizeof value);
+        __atomic_store_n(word, value, __ATOMIC_RELAXED);
+        sea_fast_count_(&window->puts);
+        return SEA_OK;
+    }
     if (e.state.load(std::memory_order_acquire) != role::running) return not_native;
     const int rank = rank_of(target);
     locked lock = enter();

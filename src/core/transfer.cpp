@@ -283,7 +283,7 @@ int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *o
     if (quick_put(target, source, bytes, opts) == SEA_OK) return SEA_OK;
     if (int s = check_transfer("sea_put", target, source, bytes, opts)) return s;
     int rank = rank_for(target, bytes, opts);
-    if (!opts && rank != engine().rank) {
+    if (plain(opts) && rank != engine().rank) {
         transport *t = engine().route(rank);
         if (t && (t->capabilities() & capability::native_put)) {
             int s = t->put(rank, sea_addr_offset(target), source, bytes);
@@ -312,7 +312,7 @@ int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts)
 {
     if (int s = check_transfer("sea_get", source, target, bytes, opts)) return s;
     int rank = rank_for(source, bytes, opts);
-    if (!opts && rank != engine().rank) {
+    if (plain(opts) && rank != engine().rank) {
         transport *t = engine().route(rank);
         if (t && (t->capabilities() & capability::native_get)) {
             int s = t->get(rank, sea_addr_offset(source), target, bytes);

@@ -22,6 +22,9 @@ int count(int rank, count_word pair_counts::*what, std::uint64_t bytes_out, std:
 
 inline constexpr std::uint32_t most_unfinished = 8192; // operations on one rank
 
+// No options but SEA_NOWAIT: what can be done at once is complete, and needs no operation.
+bool plain(const sea_opts *opts);
+
 // Puts to that rank may be quick from now on, if it is reached by messages.
 void remember_carrier(int rank);
 
