@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <unistd.h>
 
 using namespace proof;
 
@@ -341,4 +342,42 @@ STEP(708, handlers_that_flood_each_other_do_not_wait_for_each_other)
     t.sync();
     CHECK_OK(sea_am_register(begin_id, nullptr, nullptr));
     CHECK_OK(sea_am_register(flood_answer_id, nullptr, nullptr));
+}
+
+namespace {
+
+void *linger(const sea_am *, sea_am_complete_fn *, void **)
+{
+    usleep(30'000);
+    return nullptr;
+}
+
+} // namespace
+
+// The target's program is outside the library, so its dispatcher runs the handler, and is held up by it.
+STEP(709, a_handler_that_holds_up_the_dispatcher_is_counted_as_a_stall)
+{
+    sea_own_stats before, after;
+    const int target = t.size - 1;
+    CHECK_OK(sea_am_register(40, linger, nullptr));
+    CHECK_OK(sea_stats_own(&before));
+    t.sync();
+    for (int i = 0; i < 3 && t.rank == 0 && target != 0; ++i) { // sync() polls: it may run the first one itself
+        sea_op op;
+        sea_opts opts = SEA_OPTS_INIT;
+        opts.op = &op;
+        CHECK_OK(sea_am_send(target, 40, nullptr, 0, nullptr, 0, &opts));
+        CHECK_OK(sea_wait(op, SEA_FOREVER));
+    }
+    t.sync();
+    if (t.rank == target && target != 0) {
+        double limit = now() + 10; // the round ends after its handler
+        do CHECK_OK(sea_stats_own(&after));
+        while (after.stalls == before.stalls && now() < limit);
+        CHECK(after.rounds > before.rounds);
+        CHECK(after.stalls > before.stalls);
+        CHECK(after.longest_stall_seconds >= 0.029);
+    }
+    CHECK_OK(sea_am_register(40, nullptr, nullptr));
+    t.sync();
 }
