@@ -334,7 +334,9 @@ typedef struct sea_am {
 typedef void (*sea_am_complete_fn)(int source, void *data, size_t data_bytes, void *argument);
 
 /* Runs when the header arrives; says where the data goes (NULL: it is thrown away) and what runs then (*on_complete,
- * NULL at entry: nothing; *argument goes to it). Same rules as the completion handler, and should be short. */
+ * NULL at entry: nothing; *argument goes to it). Same rules as the completion handler, and should be short. The library
+ * fills the place while other handlers may run: messages that can be under way together need places of their own; only
+ * ordered ones of the same origin wait for each other. */
 typedef void *(*sea_am_header_fn)(const sea_am *message, sea_am_complete_fn *on_complete, void **argument);
 
 /* Registers (fn not NULL) or removes a handler of this rank. A message for a number without handler completes at its

@@ -264,6 +264,11 @@ void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *mem
     m.payload = memory;
     m.bytes = bytes;
     m.borrow = t && bytes > std::min(copied_answer, t->max_frame(rank));
+    std::uint64_t word;
+    if (bytes == 4 || bytes == 8) { // words may be updated at this moment: they are read at once
+        shm::copy_plain(&word, memory, bytes);
+        m.payload = &word;
+    }
     if (of || (m.borrow && segment)) {
         if (segment) ++segment->users;
         m.done = new data_hold{{data_sent}, segment, of};

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <unistd.h>
 
@@ -178,7 +179,9 @@ void in_order(int source, void *, std::size_t, void *argument)
 
 void *ordered_header(const sea_am *m, sea_am_complete_fn *on_complete, void **argument)
 {
-    static std::vector<unsigned char> sink(100000);
+    static std::map<int, std::vector<unsigned char>> sinks; // by source: only messages of one wait for each other
+    auto &sink = sinks[m->source];
+    sink.resize(100000);
     std::uint64_t number = *static_cast<const std::uint64_t *>(m->header);
     *on_complete = in_order;
     *argument = reinterpret_cast<void *>(std::uintptr_t(number));
