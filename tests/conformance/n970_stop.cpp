@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that is stopped for three seconds is late, not lost: the others' operations wait for it, none fails.
+// A rank that is stopped for seconds (PROOF_STOP_SECONDS in the environment: how many, else 3) is late, not lost: the
+// others' operations wait for it, none fails.
 #include "places.hpp"
 
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 using namespace proof;
@@ -11,11 +13,17 @@ namespace {
 
 void *ignore(const sea_am *, sea_am_complete_fn *, void **) { return nullptr; }
 
+double stop_seconds()
+{
+    const char *wanted = std::getenv("PROOF_STOP_SECONDS");
+    return wanted ? std::atof(wanted) : 3;
+}
+
 void stop_for_a_while(int pid)
 {
     pause_for(0.2);
     CHECK_EQ(0, kill(pid, SIGSTOP));
-    pause_for(3);
+    pause_for(stop_seconds());
     CHECK_EQ(0, kill(pid, SIGCONT));
 }
 
@@ -33,7 +41,7 @@ STEP(970, a_stopped_rank_is_late_but_not_lost)
     if (t.rank == 0) stopper = std::thread(stop_for_a_while, t.shared->seats[1].pid.load());
     std::vector<unsigned char> out(room), in(room);
     std::uint64_t old = 0, i = 0;
-    for (double until = now() + 3.5; now() < until; ++i) {
+    for (double until = now() + stop_seconds() + 0.5; now() < until; ++i) {
         for (int peer : t.peers()) {
             sea_addr a = (i % 2 ? heaps : owns)[std::size_t(peer)] + std::uint64_t(t.rank) * room;
             std::size_t bytes = 1 + i * 977 % room;
