@@ -2,8 +2,9 @@
 // The running job: output and input, ends of ranks, the user's signals, and how it all ends.
 //
 // The first rank that fails decides the exit status. With --on-death kill all others then get SIGTERM, and SIGKILL
-// after kill_grace_s. When the user has asked the job to stop (Ctrl-C), ranks end one after the other in their own
-// time, so a failing rank does not hurry the others then.
+// after kill_grace_s. With --on-death continue the death of an agent is the death of its ranks, and the others go on.
+// When the user has asked the job to stop (Ctrl-C), ranks end one after the other in their own time, so a failing rank
+// does not hurry the others then.
 #include "agent/launcher.hpp"
 #include "agent/launcher_state.hpp"
 
@@ -39,6 +40,7 @@ rank_end end_from(const message &m)
     m.head.at("signal").get_to(end.signal);
     m.head.at("core").get_to(end.core);
     m.head.at("unfinished").get_to(end.unfinished);
+    m.head.at("asked").get_to(end.asked);
     return end;
 }
 
@@ -94,9 +96,25 @@ void launcher::take_exit(const message &m)
     rank_end end = end_from(m);
     if (end.rank < 0 || std::size_t(end.rank) >= placed_.ranks.size()) return;
     input_->ended(unsigned(end.rank));
-    verdict_.add(end, ending_);
+    gone_[std::size_t(end.rank)] = true;
+    verdict_.add(end, ending_ && end.asked);
     ends_.push_back({end.rank, m.head.at("state").get<int>(), m.head.at("status").get<int>()});
     if (shell_status(end) != 0 && !request_.continue_on_death && !stop_.first_signal() && !ending_) end_job(false);
+}
+
+// Ranks die with their agent, by SIGKILL; nobody else is left to tell.
+void launcher::ranks_lost(unsigned node)
+{
+    for (unsigned r : placed_.nodes[node].ranks) {
+        if (gone_[r]) continue;
+        gone_[r] = true;
+        rank_end end;
+        end.rank = int(r);
+        end.signal = SIGKILL;
+        input_->ended(r);
+        verdict_.add(end, false);
+        ends_.push_back({r, int(shm::rank_state::dead), shell_status(end)});
+    }
 }
 
 // What has arrived together goes on together: a job of many nodes ends with few messages.
@@ -140,10 +158,13 @@ void launcher::line_ended(unsigned node, const std::string &why)
         return;
     }
     std::string said = link.error_text();
-    output_.say(fmt::format("the agent of node {} ({}) has ended unexpectedly{}{}; the job ends", node, place.host,
-                            why.empty() && said.empty() ? "" : ": ", why.empty() ? said : why));
-    if (!forced_status_) forced_status_ = status_launcher;
+    const bool goes_on = request_.continue_on_death && table_sent_ && !ending_;
+    output_.say(fmt::format("the agent of node {} ({}) has ended unexpectedly{}{}; {}", node, place.host,
+                            why.empty() && said.empty() ? "" : ": ", why.empty() ? said : why,
+                            goes_on ? "its ranks are dead" : "the job ends"));
     link.failed = true;
+    if (goes_on) return ranks_lost(node);
+    if (!forced_status_) forced_status_ = status_launcher;
     if (!ending_) end_job(true);
 }
 

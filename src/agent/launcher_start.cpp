@@ -63,7 +63,8 @@ std::string without_last_newline(std::string text)
 
 launcher::launcher(const job_request &request, placement placed, agent_command command)
     : request_(request), placed_(std::move(placed)), command_(std::move(command)),
-      output_((raise_file_limit(), loop_), request_, placed_), key_(random_hex(shm::key_bytes)), job_id_(random_hex(8))
+      output_((raise_file_limit(), loop_), request_, placed_), key_(random_hex(shm::key_bytes)), job_id_(random_hex(8)),
+      gone_(placed_.ranks.size())
 {
     input_.emplace(loop_, input_ranks(request_, placed_.ranks.size()),
                    [this](unsigned rank, std::string_view bytes) { send_input(rank, bytes); });

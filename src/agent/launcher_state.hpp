@@ -44,6 +44,7 @@ class launcher {
     void received(unsigned node, message &m);
     void line_ended(unsigned node, const std::string &why);
     void take_exit(const message &m);
+    void ranks_lost(unsigned node);
     void tell_ends();
     void take_output(const message &m);
     void throttle();
@@ -80,6 +81,7 @@ class launcher {
     int forced_status_ = 0; // of a time-out, an interruption at start, or our own failure
     std::set<std::string> failures_told_;
     verdict verdict_;
+    std::vector<bool> gone_;                        // by rank: its end is known
     nlohmann::json ends_ = nlohmann::json::array(); // of ranks, not yet told to the nodes
     stop_ladder stop_;
     FILE *stats_file_ = nullptr;

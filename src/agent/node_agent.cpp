@@ -177,6 +177,7 @@ void node_agent::ended(unsigned slot, const rank_end &end)
                 {"signal", end.signal},
                 {"core", end.core},
                 {"unfinished", end.unfinished},
+                {"asked", end.asked},
                 {"state", int(state)},
                 {"status", status}});
 }

@@ -245,8 +245,13 @@ void rank_set::close_input(unsigned slot)
 
 void rank_set::signal_all(int number)
 {
-    for (const process &p : processes_)
-        if (p.alive) kill(-p.pid, number);
+    for (process &p : processes_) {
+        if (!p.alive) continue;
+        siginfo_t ended{};
+        if (number == SIGTERM || number == SIGKILL)
+            p.asked |= waitid(P_PID, id_t(p.pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+        kill(-p.pid, number);
+    }
 }
 
 bool rank_set::reap()
@@ -267,6 +272,7 @@ bool rank_set::reap()
         close_input(slot);
         rank_end end = end_from_wait(int(job_.ranks[slot].rank), status);
         end.unfinished = end.signal == 0 && end.code == 0 && memory_.progress_of(slot) == 1;
+        end.asked = processes_[slot].asked;
         to_.ended(slot, end);
     }
 }

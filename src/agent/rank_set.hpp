@@ -50,6 +50,7 @@ class rank_set {
     struct process {
         pid_t pid = -1;
         bool alive = false;
+        bool asked = false; // SIGTERM or SIGKILL was sent to it while it ran
         stream out[2];
         int in = -1;
         std::deque<std::string> input;

@@ -16,6 +16,7 @@ struct rank_end {
     int signal = 0;          // that killed it
     bool core = false;       // memory image written
     bool unfinished = false; // exit 0 after sea_init() without sea_finalize()
+    bool asked = false;      // SIGTERM or SIGKILL was sent to it while it ran
 };
 
 // What waitpid() told.

@@ -2,6 +2,7 @@
 // Stopping a job, and the sudden death of each kind of process: nothing may be left behind.
 #include "command.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -128,6 +129,53 @@ TEST(run_stop, death_of_an_agent_ends_the_job_with_a_message)
         EXPECT_NE(o.err.find("agent of node"), std::string::npos) << o.err;
         EXPECT_TRUE(c.nothing_left()) << nodes << " nodes";
     }
+}
+
+TEST(run_stop, an_agent_that_dies_at_once_is_told_of_with_a_status)
+{
+    for (int delay_us = 0; delay_us < 10'000; delay_us += 500) {
+        command c({"run", "-n", "2", "--nodes", delay_us % 1000 ? "2" : "1", "sleep", "60"});
+        std::vector<pid_t> agents;
+        for (int i = 0; agents.empty() && i < 20'000; ++i) agents = c.agents();
+        ASSERT_FALSE(agents.empty());
+        usleep(useconds_t(delay_us));
+        kill(agents.front(), SIGKILL);
+        auto o = c.wait();
+        EXPECT_EQ(o.status, 125) << delay_us;
+        EXPECT_NE(o.err.find("agent"), std::string::npos) << delay_us << ": " << o.err;
+        EXPECT_TRUE(c.nothing_left()) << delay_us;
+    }
+}
+
+TEST(run_stop, with_continue_the_death_of_an_agent_is_that_of_its_ranks_alone)
+{
+    command c({"run", "-n", "4", "--nodes", "2", "--on-death", "continue", "sh", "-c",
+               "echo up; sleep 2; echo $ONESEA_NODE"});
+    ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
+    auto agents = c.agents();
+    ASSERT_EQ(agents.size(), 2u);
+    kill(std::max(agents[0], agents[1]), SIGKILL); // of node 1: started last
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 137);
+    EXPECT_NE(o.out.find("0\n0\n"), std::string::npos) << o.out;
+    EXPECT_NE(o.err.find("agent of node 1"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("its ranks are dead"), std::string::npos) << o.err;
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_stop, ranks_that_fail_by_themselves_are_not_called_ended_by_the_launcher)
+{
+    scratch s;
+    command c({"run", "-n", "4", "--nodes", "2", "sh", "-c",
+               "echo up; while [ ! -e " + s.path("now") + " ]; do sleep 0.02; done; exit 2"});
+    ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
+    c.send(SIGSTOP); // so that it hears of all of them at once
+    s.write("now", "");
+    sleep(1);
+    c.send(SIGCONT);
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 2);
+    EXPECT_EQ(o.err.find("ended by the launcher"), std::string::npos) << o.err;
 }
 
 TEST(run_stop, death_of_a_rank_ends_the_others_and_all_they_started)
