@@ -5,6 +5,8 @@ machine may be as slow as it likes."""
 
 import json
 import math
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,11 +45,29 @@ def check_coverage(figures, name):
             assert (case, "net", "waiting", "bandwidth_gbs") in seen, f"{case} is missing from {sorted(seen)}"
             assert (case + "_slowest", "net", "waiting", "bandwidth_gbs") in seen, f"{case} says nothing of fairness"
         assert all(f["against"] for f in figures), "a figure stands alone"
+    elif name == "loss":
+        for share in ("0", "0.1", "1", "5"):
+            assert (f"loss_{share}", "net", "waiting", "bandwidth_gbs") in seen, f"{share} % is missing from {sorted(seen)}"
+        assert all(f["against"] for f in figures), "a figure stands alone"
     else:
         assert {f["case"] for f in figures} & {"init", "plain"}, seen
 
 
+def can_lose():
+    """Whether this machine lets us make network namespaces."""
+    if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("nft"):
+        return False
+    name = f"seatry{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode == 0
+    if made:
+        subprocess.run(["ip", "netns", "del", name], check=True)
+    return made
+
+
 def main(onesea, name):
+    if name == "loss" and not can_lose():
+        print("skipped: needs root, ip, nft and network namespaces")
+        sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
         result = subprocess.run([onesea, "bench", name, "--quick", "--json", "--out", folder], capture_output=True,

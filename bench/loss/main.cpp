@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// `onesea bench loss`. Design: two network namespaces of its own, joined by a virtual cable of mtu 1500; netfilter in
+// both drops a share of what comes in, acknowledgements too. A turn sends a stream of puts and then a TCP stream along
+// it, for each share. The launcher reaches the namespaces through this program (--enter), as it would by ssh.
+#include "driver/options.hpp"
+#include "driver/picture.hpp"
+#include "driver/places.hpp"
+#include "driver/process.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace bench {
+namespace {
+
+constexpr const char *help_text =
+    "Measures the goodput of a stream of puts of 1 MB, authenticated, between two network namespaces (virtual cable,\n"
+    "mtu 1500) while netfilter drops 0, 0.1, 1 and 5 % of the packets in each direction, beside TCP on the same "
+    "cable.\n"
+    "Needs root, and the commands `ip` and `nft`. Each stream is measured for 1000 ms (--quick: 400 ms). The figure "
+    "is\n"
+    "the median over the runs, in GB/s.\n";
+constexpr const char *address = "10.231.9.2";
+constexpr std::size_t bytes = 1 << 20;
+const std::vector<std::string> shares = {"0", "0.1", "1", "5"}; // percent
+
+void must(const std::vector<std::string> &argv)
+{
+    const auto result = run({argv, {}}, 10);
+    if (!result.good())
+        throw std::runtime_error(fmt::format("'{}' failed: {}", fmt::join(argv, " "), result.err.substr(0, 300)));
+}
+
+class cable {
+  public:
+    cable()
+    {
+        if (geteuid() != 0) throw std::runtime_error("needs root: it makes network namespaces and drops packets there");
+        for (const char *tool : {"ip", "nft"})
+            if (!in_path(tool)) throw std::runtime_error(fmt::format("needs the command '{}'", tool));
+        must({"ip", "netns", "add", from});
+        try {
+            must({"ip", "netns", "add", to});
+            must({"ip", "-n", from, "link", "add", "eth0", "mtu", "1500", "type", "veth", "peer", "name", "eth0", "mtu",
+                  "1500", "netns", to});
+            must({"ip", "-n", from, "addr", "add", "10.231.9.1/30", "dev", "eth0"});
+            must({"ip", "-n", to, "addr", "add", std::string(address) + "/30", "dev", "eth0"});
+            for (const auto &ns : {from, to})
+                for (const char *link : {"lo", "eth0"}) must({"ip", "-n", ns, "link", "set", link, "up"});
+        } catch (...) {
+            remove();
+            throw;
+        }
+    }
+    ~cable() { remove(); }
+    cable(const cable &) = delete;
+    cable &operator=(const cable &) = delete;
+
+    void lose(const std::string &percent) const
+    {
+        const int drop = static_cast<int>(std::stod(percent) * 100 + 0.5);
+        const std::string rules =
+            fmt::format("flush ruleset; table inet loss {{ chain in {{ type filter hook input priority 0; iifname eth0 "
+                        "numgen random mod 10000 < {} drop; }}; }}",
+                        drop);
+        for (const auto &ns : {from, to})
+            must({"ip", "netns", "exec", ns, "nft", drop ? rules : std::string("flush ruleset")});
+    }
+
+    const std::string from = fmt::format("seabench{}a", getpid()), to = fmt::format("seabench{}b", getpid());
+
+  private:
+    void remove() noexcept
+    {
+        for (const auto &ns : {from, to}) try {
+                run({{"ip", "netns", "del", ns}, {}}, 10);
+            } catch (...) { // interrupted: the other one is still to go
+            }
+    }
+};
+
+bool measure_one(series_table &series, const std::string &who, const std::string &share, const command &what)
+{
+    const auto result = run(what, 60);
+    series.add_lines(who + "@" + share, result.out);
+    if (!result.good()) progress(fmt::format("  {} at {} %: {}", who, share, result.err.substr(0, 300)));
+    return result.good();
+}
+
+int loss(const options &o)
+{
+    prepare_to_run();
+    if (!o.wants_path("net")) throw std::runtime_error("loss is measured over net only");
+    const std::string onesea = own_program("onesea"), worker = own_program("onesea-bench-worker-patterns"),
+                      tcp = own_program("onesea-bench-tcp-path"), self = own_program("onesea-bench-loss"),
+                      ms = o.quick ? "400" : "1000";
+    const cable path;
+    series_table series;
+    bool good = true;
+    const int turns = o.runs ? o.runs : o.quick ? 3 : 7;
+    for (int turn = 1; turn <= turns; turn++)
+        for (const auto &share : shares) {
+            if (!o.wants_case("loss_" + share)) continue;
+            progress(fmt::format("loss: run {} of {}: {} %", turn, turns, share));
+            path.lose(share);
+            const command ours{{onesea, "run", "-n", "2", "--iface", "eth0", "--host", path.from + "," + path.to,
+                                "--secure", o.secure, "--timeout", "50", worker, "one", std::to_string(bytes), ms},
+                               {{"ONESEA_RSH", self + " --enter"}}};
+            good = measure_one(series, "onesea", share, ours) && good;
+            good = measure_one(series, "tcp", share, {{tcp, path.from, path.to, address, ms}, {}}) && good;
+        }
+    std::vector<figure> all;
+    for (const auto &share : shares) {
+        const auto *runs = series.find({"onesea@" + share, "total", "bandwidth_gbs", bytes});
+        if (!runs) continue;
+        figure f{"loss", "loss_" + share, "net", "waiting", o.secure, bytes, 2, "bandwidth_gbs", 0, 0, 0, 0, 0, {}};
+        summarise(f, *runs);
+        f.p99 = f.min; // one sample a run: the worst of them
+        compare(f, {"tcp_stream", "floor", ""}, series.find({"tcp@" + share, "tcp_stream", "bandwidth_gbs", bytes}));
+        all.push_back(f);
+    }
+    publish(all, o, "loss", [&] {
+        std::vector<bar_group> groups;
+        for (const auto &f : all) groups.push_back({f.name, {f.median, floor_of(f) ? floor_of(f)->median : 0}});
+        return std::vector{std::pair<std::string, std::string>{
+            "loss.svg", bar_picture("Goodput under loss", "GB/s; above is better", {"onesea", "tcp"}, groups)}};
+    });
+    return good && !all.empty() ? 0 : 1;
+}
+
+} // namespace
+} // namespace bench
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && std::string(argv[1]) == "--enter") {
+        execlp("ip", "ip", "netns", "exec", argv[2], "sh", "-c", argv[3], static_cast<char *>(nullptr));
+        return 127;
+    }
+    return bench::guarded("loss", [&] {
+        bench::options opts;
+        CLI::App app(bench::help_text, "onesea bench loss");
+        std::vector<std::string> cases;
+        for (const auto &share : bench::shares) cases.push_back("loss_" + share);
+        bench::add_options(app, opts, cases);
+        CLI11_PARSE(app, argc, argv);
+        return bench::loss(opts);
+    });
+}
