@@ -47,9 +47,9 @@ inline constexpr std::uint64_t microsecond = 1000, millisecond = 1'000'000, seco
 inline constexpr std::uint64_t ack_delay = 400 * microsecond; // nobody asked: wait for a packet to ride on
 inline constexpr std::uint64_t hold_limit = 20 * microsecond; // small messages wait for company at most this long
 inline constexpr std::uint64_t first_probe =
-    25 * millisecond; // before the round trip is known; the peer may be starting
-inline constexpr std::uint64_t least_probe = 3 * millisecond;  // a descheduled peer is silent for a slice of that order
-inline constexpr std::uint64_t most_probe = 500 * millisecond; // doubling ends here
+    25 * millisecond;                                     // before the round trip is known; the peer may be starting
+inline constexpr std::uint64_t least_probe = millisecond; // a descheduled peer is silent for a slice of that order
+inline constexpr std::uint64_t most_probe = 500 * millisecond;    // doubling ends here
 inline constexpr std::uint64_t least_reorder = 200 * microsecond; // time threshold of loss, lower bound
 inline constexpr unsigned packet_threshold = 3;                   // RFC 9002, 6.1.1
 inline constexpr std::uint64_t active_time =

@@ -82,6 +82,9 @@ class link {
     void on_time(std::uint64_t now);
 
     void set_grant(std::size_t bytes) { grant_ = bytes; }
+    // The kernel may lose a send of many datagrams as one: so much of the window may be in one, that what comes behind
+    // it shows the loss.
+    std::size_t most_in_one_send() const { return congestion_.bytes() / 4; }
     std::uint64_t last_heard() const { return last_heard_; }
     bool has_queued() const { return !outbox_.empty(); }
     bool idle() const { return outbox_.empty() && bundles_.empty() && settling_.empty(); }

@@ -205,6 +205,7 @@ void net_transport::flush()
 
 void net_transport::pump(peer &p, nanoseconds now)
 {
+    const std::size_t most = std::min(gso_bytes, p.link->most_in_one_send());
     while (now >= blocked_until_) {
         unsigned n = 0;
         std::size_t bytes = 0;
@@ -212,7 +213,7 @@ void net_transport::pump(peer &p, nanoseconds now)
             batch_[n].room = {room_.get() + bytes, room_bytes - bytes};
             if (!p.link->build(now, &batch_[n])) break;
             bytes += batch_[n].bytes;
-        } while (++n < batch_size && bytes + batch_[0].bytes <= gso_bytes && io_.gso());
+        } while (++n < batch_size && bytes + batch_[0].bytes <= most && io_.gso());
         if (n == 0 || !transmit(p, n, now)) break;
     }
     next_deadline_ = std::min(next_deadline_, p.link->deadline());

@@ -34,7 +34,7 @@ class round_trip {
     {
         std::uint64_t base = measured() ? smoothed_ + 4 * variation_ + ack_delay : first_probe;
         base = std::clamp(base, measured() ? least_probe : first_probe, most_probe);
-        return std::min(base << std::min(unanswered, 8u), most_probe);
+        return std::min(base << std::min(unanswered, 10u), most_probe);
     }
     // Later than this after one that was sent behind it has come, a packet is lost.
     std::uint64_t reorder_after() const { return std::max(smoothed_ + smoothed_ / 8, least_reorder); }
@@ -43,8 +43,10 @@ class round_trip {
     std::uint64_t smoothed_ = 0, variation_ = 0, lowest_ = 0;
 };
 
-// NewReno: doubles per round trip until the first loss, then grows by a packet per round trip and halves once for each
-// round with a loss. A loss that turns out to be none is undone.
+// NewReno: doubles per round trip until the first loss, then grows by a packet per round trip and shrinks once for each
+// round with a loss, to 0.7 as CUBIC does (RFC 9438). A loss that turns out to be none is undone. The window does not
+// go below some sends of the kernel's segmentation: one of them may be lost as a whole, and what comes behind must show
+// it.
 class congestion_window {
   public:
     std::size_t bytes() const { return window_; }
@@ -62,7 +64,7 @@ class congestion_window {
         before_ = window_;
         threshold_before_ = threshold_;
         reacted_at_ = now;
-        window_ = threshold_ = std::max(window_ / 2, least);
+        window_ = threshold_ = std::max(window_ * 7 / 10, least);
     }
     void spurious(std::uint64_t sent_at)
     {
@@ -73,7 +75,7 @@ class congestion_window {
     }
 
   private:
-    static constexpr std::size_t least = 64 * 1024, most = 16 << 20;
+    static constexpr std::size_t least = 128 * 1024, most = 16 << 20;
     std::size_t window_ = first_window, threshold_ = most, before_ = 0, threshold_before_ = 0;
     std::uint64_t reacted_at_ = 0;
 };
