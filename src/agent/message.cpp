@@ -76,7 +76,15 @@ decoder::outcome decoder::next(message *result)
     if (head > most_head || body > most_body)
         return damaged(fmt::format("a message of {} and {} bytes is too long", head, body));
     if (rest.size() < prefix_bytes + std::size_t(head) + body) return outcome::incomplete;
-    auto parsed = nlohmann::json::parse(rest.substr(prefix_bytes, head), nullptr, false);
+    bool integers = true; // what is too large for one is read as a fraction, and no fraction fits where numbers go
+    auto look = [&](int, nlohmann::json::parse_event_t, nlohmann::json &value) {
+        integers &= !value.is_number_float();
+        return true;
+    };
+    auto parsed = nlohmann::json::parse(rest.substr(prefix_bytes, head), look, false);
+    if (!integers)
+        return damaged(fmt::format("a message with a number that is no integer, or is too large: '{}'",
+                                   printable(rest.substr(prefix_bytes, head))));
     if (!parsed.is_object() || !parsed.contains("type") || !parsed["type"].is_string())
         return damaged(fmt::format("a message without a type: '{}'", printable(rest.substr(prefix_bytes, head))));
     result->head = std::move(parsed);

@@ -3,6 +3,7 @@
 #include "agent/message.hpp"
 #include "agent/node_job.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -48,6 +49,21 @@ TEST(message, every_truncation_is_incomplete_and_never_wrong)
         d.feed(whole.substr(0, n));
         message m;
         EXPECT_EQ(d.next(&m), outcome::incomplete) << n;
+    }
+}
+
+TEST(message, numbers_that_are_no_integers_or_too_large_are_refused)
+{
+    for (const char *number : {"1.5", "55E36", "123456789012345678901234567890", "-1e400"}) {
+        const std::string head = fmt::format(R"({{"type":"table","nodes":[["127.0.0.1",{},4]]}})", number);
+        std::string text = encode({{"type", "x"}});
+        text.resize(4);
+        for (std::size_t n : {head.size(), std::size_t(0)})
+            for (unsigned i = 0; i < 4; ++i) text += char(n >> (8 * i));
+        decoder d;
+        d.feed(text + head);
+        message m;
+        EXPECT_EQ(d.next(&m), outcome::damaged) << number;
     }
 }
 
