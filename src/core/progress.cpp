@@ -273,14 +273,15 @@ class away_for_handlers {
   public:
     away_for_handlers()
     {
+        if (is_dispatcher) return;
         auto &s = engine().sleep;
         s.activity.fetch_add(1, std::memory_order_relaxed); // it comes at the next tick, not at once
-        if (!is_dispatcher) s.waiters.fetch_sub(1);
+        s.waiters.fetch_sub(1);
     }
     ~away_for_handlers()
     {
-        auto &s = engine().sleep;
         if (is_dispatcher) return;
+        auto &s = engine().sleep;
         s.waiters.fetch_add(1);
         if (s.blocked && s.blocked_by_dispatcher) kick();
     }
