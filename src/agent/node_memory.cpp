@@ -122,6 +122,8 @@ void node_memory::fill(const job_table &table)
         if (!numeric.empty() && !net::parse_ip(numeric, &address))
             throw request_error(fmt::format("'{}' is no numeric address", node.address));
         arena_.nodes().set(n, address.bytes, node.mtu);
+        if (n == job_.node && (node.ranks != job_.ranks.size() || rank != job_.ranks[0].rank))
+            throw request_error("the launcher's table has other ranks on this node than its job");
         for (unsigned i = 0; i < node.ranks; ++i, ++rank) arena_.ranks().place(int(rank), n, table.ports[rank]);
     }
     arena_.header().ranks = job_.total_ranks;

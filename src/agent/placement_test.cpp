@@ -34,6 +34,25 @@ TEST(placement, one_machine)
     EXPECT_EQ(map_of(request_for(5, 0, 2)), "localhost=0-1 localhost=2-3 localhost=4 ");
 }
 
+// What the table of a job and SEA_TEAM_WORLD rely on.
+TEST(placement, a_million_ranks_are_numbered_node_by_node)
+{
+    job_request r = request_for(1'000'000);
+    r.per_node = 64;
+    for (int h = 0; h < 15'625; ++h) r.hosts.push_back({"far" + std::to_string(h), 0});
+    placement placed = place(r, local);
+    ASSERT_EQ(placed.nodes.size(), 15'625u);
+    ASSERT_EQ(placed.ranks.size(), 1'000'000u);
+    unsigned next = 0;
+    for (unsigned n = 0; n < placed.nodes.size(); ++n)
+        for (unsigned slot = 0; slot < placed.nodes[n].ranks.size(); ++slot, ++next) {
+            ASSERT_EQ(placed.nodes[n].ranks[slot], next);
+            ASSERT_EQ(placed.ranks[next].node, n);
+            ASSERT_EQ(placed.ranks[next].slot, slot);
+        }
+    EXPECT_EQ(next, 1'000'000u);
+}
+
 TEST(placement, nodes_without_ranks_are_left_out) { EXPECT_EQ(map_of(request_for(1, 4)), "localhost=0 "); }
 
 TEST(placement, hosts_share_equally_without_slots)
