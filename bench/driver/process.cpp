@@ -172,7 +172,9 @@ void prepare_to_run()
     for (int s : {SIGINT, SIGTERM, SIGHUP}) sigaction(s, &action, nullptr);
 }
 
-outcome run(const command &what, double seconds)
+namespace {
+
+outcome run_to_end(const command &what, double seconds, const volatile std::sig_atomic_t &signal)
 {
     watched w;
     descriptor out, err;
@@ -187,8 +189,8 @@ outcome run(const command &what, double seconds)
     bool asked = false;
     while (!w.look(std::min(deadline - now(), 0.2))) {
         const bool over = now() >= deadline;
-        if (!over && (!caught_signal || asked)) continue;
-        w.result.timed_out = w.result.timed_out || !caught_signal;
+        if (!over && (!signal || asked)) continue;
+        w.result.timed_out = w.result.timed_out || !signal;
         kill(-w.pid, asked ? SIGKILL : SIGTERM);
         asked = true;
         deadline = now() + grace_seconds;
@@ -200,8 +202,18 @@ outcome run(const command &what, double seconds)
     kill(-w.pid, SIGKILL);
     end_orphans();
     w.drain_rest();
-    if (caught_signal) throw interrupted(caught_signal);
+    if (signal) throw interrupted(signal);
     return w.result;
+}
+
+} // namespace
+
+outcome run(const command &what, double seconds) { return run_to_end(what, seconds, caught_signal); }
+
+outcome run_undisturbed(const command &what, double seconds)
+{
+    const volatile std::sig_atomic_t none = 0;
+    return run_to_end(what, seconds, none);
 }
 
 background::background(const command &what) : pid_(start(what, -1, -1)) { in_background.insert(pid_); }

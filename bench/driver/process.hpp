@@ -33,6 +33,9 @@ void prepare_to_run();
 
 outcome run(const command &what, double seconds);
 
+// The same for cleaning up: a signal that has come or comes meanwhile neither ends it nor throws; the next run() does.
+outcome run_undisturbed(const command &what, double seconds);
+
 // A program in the background (a server of a measured pair); ended by the destructor.
 class background {
   public:

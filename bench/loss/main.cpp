@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `onesea bench loss`. Design: two network namespaces of its own, joined by a virtual cable of mtu 1500; netfilter in
-// both drops a share of what comes in, acknowledgements too. A turn sends a stream of puts and then a TCP stream along
-// it, for each share. The launcher reaches the namespaces through this program (--enter), as it would by ssh.
+// `onesea bench loss`. Design: a virtual cable between two network namespaces; netfilter in both drops a share of what
+// comes in, acknowledgements too. A turn sends a stream of puts and then a TCP stream along it, for each share.
+#include "driver/cable.hpp"
 #include "driver/options.hpp"
 #include "driver/picture.hpp"
 #include "driver/places.hpp"
@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace bench {
 namespace {
@@ -21,64 +20,21 @@ constexpr const char *help_text =
     "Needs root, and the commands `ip` and `nft`. Each stream is measured for 1000 ms (--quick: 400 ms). The figure "
     "is\n"
     "the median over the runs, in GB/s.\n";
-constexpr const char *address = "10.231.9.2";
 constexpr std::size_t bytes = 1 << 20;
 const std::vector<std::string> shares = {"0", "0.1", "1", "5"}; // percent
 
-void must(const std::vector<std::string> &argv)
+void lose(const cable &path, const std::string &percent)
 {
-    const auto result = run({argv, {}}, 10);
-    if (!result.good())
-        throw std::runtime_error(fmt::format("'{}' failed: {}", fmt::join(argv, " "), result.err.substr(0, 300)));
+    const int drop = static_cast<int>(std::stod(percent) * 100 + 0.5);
+    const std::string rules =
+        fmt::format("flush ruleset; table inet loss {{ chain in {{ type filter hook input priority 0; iifname {} "
+                    "numgen random mod 10000 < {} drop; }}; }}",
+                    cable::device, drop);
+    for (const auto &end : {path.from, path.to}) {
+        const auto result = run(path.inside(end, {{"nft", drop ? rules : std::string("flush ruleset")}, {}}), 10);
+        if (!result.good()) throw std::runtime_error("nft failed: " + result.err.substr(0, 300));
+    }
 }
-
-class cable {
-  public:
-    cable()
-    {
-        if (geteuid() != 0) throw std::runtime_error("needs root: it makes network namespaces and drops packets there");
-        for (const char *tool : {"ip", "nft"})
-            if (!in_path(tool)) throw std::runtime_error(fmt::format("needs the command '{}'", tool));
-        must({"ip", "netns", "add", from});
-        try {
-            must({"ip", "netns", "add", to});
-            must({"ip", "-n", from, "link", "add", "eth0", "mtu", "1500", "type", "veth", "peer", "name", "eth0", "mtu",
-                  "1500", "netns", to});
-            must({"ip", "-n", from, "addr", "add", "10.231.9.1/30", "dev", "eth0"});
-            must({"ip", "-n", to, "addr", "add", std::string(address) + "/30", "dev", "eth0"});
-            for (const auto &ns : {from, to})
-                for (const char *link : {"lo", "eth0"}) must({"ip", "-n", ns, "link", "set", link, "up"});
-        } catch (...) {
-            remove();
-            throw;
-        }
-    }
-    ~cable() { remove(); }
-    cable(const cable &) = delete;
-    cable &operator=(const cable &) = delete;
-
-    void lose(const std::string &percent) const
-    {
-        const int drop = static_cast<int>(std::stod(percent) * 100 + 0.5);
-        const std::string rules =
-            fmt::format("flush ruleset; table inet loss {{ chain in {{ type filter hook input priority 0; iifname eth0 "
-                        "numgen random mod 10000 < {} drop; }}; }}",
-                        drop);
-        for (const auto &ns : {from, to})
-            must({"ip", "netns", "exec", ns, "nft", drop ? rules : std::string("flush ruleset")});
-    }
-
-    const std::string from = fmt::format("seabench{}a", getpid()), to = fmt::format("seabench{}b", getpid());
-
-  private:
-    void remove() noexcept
-    {
-        for (const auto &ns : {from, to}) try {
-                run({{"ip", "netns", "del", ns}, {}}, 10);
-            } catch (...) { // interrupted: the other one is still to go
-            }
-    }
-};
 
 bool measure_one(series_table &series, const std::string &who, const std::string &share, const command &what)
 {
@@ -93,8 +49,8 @@ int loss(const options &o)
     prepare_to_run();
     if (!o.wants_path("net")) throw std::runtime_error("loss is measured over net only");
     const std::string onesea = own_program("onesea"), worker = own_program("onesea-bench-worker-patterns"),
-                      tcp = own_program("onesea-bench-tcp-path"), self = own_program("onesea-bench-loss"),
-                      ms = o.quick ? "400" : "1000";
+                      tcp = own_program("onesea-bench-worker-tcp"), ms = o.quick ? "400" : "1000";
+    if (!in_path("nft")) throw std::runtime_error("needs the command 'nft' (package nftables)");
     const cable path;
     series_table series;
     bool good = true;
@@ -103,12 +59,12 @@ int loss(const options &o)
         for (const auto &share : shares) {
             if (!o.wants_case("loss_" + share)) continue;
             progress(fmt::format("loss: run {} of {}: {} %", turn, turns, share));
-            path.lose(share);
-            const command ours{{onesea, "run", "-n", "2", "--iface", "eth0", "--host", path.from + "," + path.to,
+            lose(path, share);
+            const command ours{{onesea, "run", "-n", "2", "--iface", cable::device, "--host", path.from + "," + path.to,
                                 "--secure", o.secure, "--timeout", "50", worker, "one", std::to_string(bytes), ms},
-                               {{"ONESEA_RSH", self + " --enter"}}};
+                               {{"ONESEA_RSH", path.remote_shell()}}};
             good = measure_one(series, "onesea", share, ours) && good;
-            good = measure_one(series, "tcp", share, {{tcp, path.from, path.to, address, ms}, {}}) && good;
+            good = measure_one(series, "tcp", share, {{tcp, path.from, path.to, cable::to_address, ms}, {}}) && good;
         }
     std::vector<figure> all;
     for (const auto &share : shares) {
@@ -134,10 +90,6 @@ int loss(const options &o)
 
 int main(int argc, char **argv)
 {
-    if (argc == 4 && std::string(argv[1]) == "--enter") {
-        execlp("ip", "ip", "netns", "exec", argv[2], "sh", "-c", argv[3], static_cast<char *>(nullptr));
-        return 127;
-    }
     return bench::guarded("loss", [&] {
         bench::options opts;
         CLI::App app(bench::help_text, "onesea bench loss");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onesea-bench-tcp-path FROM TO ADDRESS MS: a TCP stream from network namespace FROM to TO, which has ADDRESS. Sends of
+ * onesea-bench-worker-tcp FROM TO ADDRESS MS: a TCP stream from network namespace FROM to TO, which has ADDRESS. Sends of
  * 1 MB; the receiver counts what arrives for MS milliseconds after a tenth of that, and prints a line of measure.h.
  */
 #define _GNU_SOURCE
@@ -23,7 +23,7 @@ enum { BLOCK = 1 << 20, PATIENCE_S = 60 };
 
 static void die(const char *what)
 {
-    fprintf(stderr, "onesea-bench-tcp-path: %s: %s\n", what, strerror(errno));
+    fprintf(stderr, "onesea-bench-worker-tcp: %s: %s\n", what, strerror(errno));
     exit(1);
 }
 
@@ -70,7 +70,7 @@ static void receive(int s, char *block, double seconds)
 int main(int argc, char **argv)
 {
     if (argc != 5) {
-        fputs("usage: onesea-bench-tcp-path FROM TO ADDRESS MS\n", stderr);
+        fputs("usage: onesea-bench-worker-tcp FROM TO ADDRESS MS\n", stderr);
         return 2;
     }
     struct sockaddr_in at = {.sin_family = AF_INET};

@@ -14,6 +14,10 @@ skip() {
 ((EUID == 0)) || skip "network namespaces and netfilter need root"
 command -v ip >/dev/null && command -v nft >/dev/null || skip "ip or nft is not installed"
 
+# What earlier ones had to leave when they were killed.
+for left in $(ip netns list 2>/dev/null | sed -n 's/^onesea-loss-\([0-9]*\)\>.*/\1/p'); do
+    kill -0 "$left" 2>/dev/null || ip netns delete "onesea-loss-$left" || true
+done
 name=onesea-loss-$$
 ip netns add "$name" 2>/dev/null || skip "this machine gives no network namespaces"
 trap 'ip netns delete "$name"' EXIT

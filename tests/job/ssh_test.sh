@@ -11,6 +11,13 @@ skip() { echo "skipped: $1"; exit 77; }
 sshd=$(command -v sshd || ls /usr/sbin/sshd 2>/dev/null) || skip "needs sshd"
 command -v ip >/dev/null || skip "needs ip"
 command -v ssh >/dev/null || skip "needs ssh"
+for left in $(ip netns list 2>/dev/null | sed -n 's/^sea\([0-9][0-9]*\)[ab]\>.*/\1/p' | sort -u); do
+    kill -0 "$left" 2>/dev/null && continue # else it was killed, and could not clean up
+    for ns in "sea${left}a" "sea${left}b"; do
+        for pid in $(ip netns pids "$ns" 2>/dev/null); do kill -9 "$pid" 2>/dev/null; done
+        ip netns del "$ns" 2>/dev/null
+    done
+done
 one=sea$$a two=sea$$b
 ip netns add "$one" 2>/dev/null || skip "needs network namespaces"
 work=$(mktemp -d) failures=0
