@@ -27,6 +27,17 @@ void must(const std::vector<std::string> &argv)
         throw std::runtime_error(fmt::format("'{}' failed: {}", fmt::join(argv, " "), result.err.substr(0, 300)));
 }
 
+// The kernel may take a second to see that the cable is plugged in; until then some libraries find no such device.
+void wait_until_up(const std::string &name_space)
+{
+    for (int tries = 0; tries < 100; tries++) {
+        const auto seen = run({{"ip", "-n", name_space, "-o", "link", "show", "dev", cable::device}, {}}, step_seconds);
+        if (seen.good() && seen.out.find("state UP") != std::string::npos) return;
+        usleep(50000);
+    }
+    throw std::runtime_error("the virtual cable does not come up in the network namespace " + name_space);
+}
+
 void remove(const std::string &name_space)
 {
     std::error_code none;
@@ -77,6 +88,7 @@ cable::cable() : cable(getpid(), own_program("onesea-bench-worker-enter"))
         must({"ip", "-n", end, "addr", "add", address + "/30", "dev", device});
         for (const char *link : {"lo", device}) must({"ip", "-n", end, "link", "set", link, "up"});
     }
+    for (const auto &end : {from, to}) wait_until_up(end);
 }
 
 cable::~cable()

@@ -27,6 +27,9 @@ class cable {
     // Used by launchers instead of ssh: gets a host's name and a command for its shell.
     std::string remote_shell() const { return shell_; }
 
+    // What programs take for --cable (measure/namespace.h).
+    std::string ends() const { return from + "," + to + "," + from_address + "," + to_address; }
+
     // The same command, in a namespace.
     command inside(const std::string &name_space, const command &what) const;
 

@@ -12,7 +12,6 @@
 namespace bench {
 namespace {
 
-constexpr double quick_seconds = 13; // of the 20 that --quick may take: the last program may need a moment to end
 constexpr double no_limit = 1e6;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -35,24 +34,26 @@ void write_file(const std::filesystem::path &file, const std::string &text)
 
 bool options::wants_case(const std::string &name) const { return wanted(cases, name); }
 bool options::wants_path(const std::string &name) const { return wanted(paths, name); }
+bool options::names_path(const std::string &name) const { return !paths.empty() && wanted(paths, name); }
 
-void add_options(CLI::App &app, options &o, const std::vector<std::string> &cases)
+void add_options(CLI::App &app, options &o, const std::vector<std::string> &cases,
+                 const std::vector<std::string> &paths_there_are)
 {
     app.add_flag("--quick", o.quick, "few short runs; ends within 20 seconds");
     app.add_flag("--json", o.json, "one JSON object a line on stdout, nothing else");
     app.add_option("--runs", o.runs, "how often everything is measured, in turns")->check(CLI::Range(1, 1000));
     app.add_option("--out", o.out, "folder for the pictures (SVG) and the JSON; made if it is not there");
     app.add_option("--case", o.cases, "only these cases")->delimiter(',')->check(CLI::IsMember(cases));
-    app.add_option("--path", o.paths, "only shm or only net")
+    app.add_option("--path", o.paths, "only these paths: " + fmt::format("{}", fmt::join(paths_there_are, ", ")))
         ->delimiter(',')
-        ->check(CLI::IsMember(std::vector<std::string>{"shm", "net"}));
+        ->check(CLI::IsMember(paths_there_are));
     app.add_option("--secure", o.secure, "how the packets between nodes are secured")
         ->check(CLI::IsMember(std::vector<std::string>{"auth", "encrypt", "off"}))
         ->capture_default_str();
     app.add_flag("--no-peers", o.no_peers, "measure no other software");
 }
 
-budget::budget(bool quick) : end_(now() + (quick ? quick_seconds : no_limit)) {}
+budget::budget(bool quick, double seconds) : end_(now() + (quick ? seconds : no_limit)) {}
 
 double budget::left() const { return end_ - now(); }
 

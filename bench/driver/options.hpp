@@ -19,14 +19,17 @@ struct options {
 
     bool wants_case(const std::string &name) const;
     bool wants_path(const std::string &name) const;
+    bool names_path(const std::string &name) const; // for one that is not measured unless it is asked for
 };
 
-void add_options(CLI::App &app, options &o, const std::vector<std::string> &cases);
+void add_options(CLI::App &app, options &o, const std::vector<std::string> &cases,
+                 const std::vector<std::string> &paths = {"shm", "net"});
 
 // Time that is left of a --quick run; without --quick there is always enough.
 class budget {
   public:
-    explicit budget(bool quick);
+    static constexpr double quick_seconds = 13; // of the 20 it may take: the last program may need a moment to end
+    explicit budget(bool quick, double seconds = quick_seconds);
     double left() const; // seconds
     bool spent() const { return left() <= 0; }
 

@@ -23,10 +23,42 @@ std::string first_match(const std::string &text, const char *pattern)
     return std::regex_search(text, match, std::regex(pattern)) ? match[1].str() : "";
 }
 
+void append(command &c, const std::vector<std::string> &more) { c.argv.insert(c.argv.end(), more.begin(), more.end()); }
+
+std::map<std::string, std::string> mpich_tcp(const std::string &device)
+{
+    return {{"MPIR_CVAR_NOLOCAL", "1"}, {"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", device}};
+}
+
+std::vector<std::string> openmpi_tcp(const std::string &device)
+{
+    return {"--mca", "pml",   "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
+            device,  "--mca", "osc", "pt2pt"};
+}
+
+// The launchers run at one end and reach the other by the cable's remote shell. "rsh": hydra then gives it nothing but
+// the host. Open MPI starts the first rank itself ("localhost"): two daemons that begin at the same moment on one
+// machine quarrel about the folder for their session.
+command along_by_mpich(const cable &along, const std::string &launcher)
+{
+    return {{launcher, "-launcher", "rsh", "-launcher-exec", along.remote_shell(), "-iface", cable::device, "-hosts",
+             along.from + "," + along.to, "-ppn", "1", "-n", "2"},
+            mpich_tcp(cable::device)};
+}
+
+command along_by_openmpi(const cable &along, const std::string &launcher)
+{
+    command c{{launcher, "--allow-run-as-root", "--mca", "plm_rsh_agent", along.remote_shell(), "--host",
+               "localhost," + along.to, "-n", "2", "--bind-to", "none", "--mca", "oob_tcp_if_include", cable::device},
+              {}};
+    append(c, openmpi_tcp(cable::device));
+    return c;
+}
+
 command launch_mpich(const std::string &launcher, int ranks, bool net)
 {
     command c{{launcher, "-launcher", "fork", "-n", std::to_string(ranks)}, {}};
-    if (net) c.environment = {{"MPIR_CVAR_NOLOCAL", "1"}, {"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}};
+    if (net) c.environment = mpich_tcp("lo");
     return c;
 }
 
@@ -35,11 +67,7 @@ command launch_openmpi(const std::string &launcher, int ranks, bool net)
     command c{{launcher, "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)}, {}};
     if (geteuid() == 0) c.argv.insert(c.argv.begin() + 1, "--allow-run-as-root");
     const std::vector<std::string> shm = {"--mca", "pml", "ob1", "--mca", "btl", "vader,self", "--mca", "osc", "sm"};
-    const std::vector<std::string> tcp = {"--mca", "pml",      "ob1",   "--mca",
-                                          "btl",   "tcp,self", "--mca", "btl_tcp_if_include",
-                                          "lo",    "--mca",    "osc",   "pt2pt"};
-    const auto &more = net ? tcp : shm;
-    c.argv.insert(c.argv.end(), more.begin(), more.end());
+    append(c, net ? openmpi_tcp("lo") : shm);
     return c;
 }
 
@@ -81,8 +109,15 @@ command peer::launch(int ranks, const std::string &path, const std::vector<std::
 {
     const bool net = path == "net";
     command c = name == "mpich" ? launch_mpich(launcher, ranks, net) : launch_openmpi(launcher, ranks, net);
-    c.argv.insert(c.argv.end(), program.begin(), program.end());
+    append(c, program);
     return c;
+}
+
+command peer::launch(const cable &along, const std::vector<std::string> &program) const
+{
+    command c = name == "mpich" ? along_by_mpich(along, launcher) : along_by_openmpi(along, launcher);
+    append(c, program);
+    return along.inside(along.from, c);
 }
 
 std::vector<peer> find_peers()
@@ -106,17 +141,17 @@ std::vector<ucx> ucx::find()
     return {found};
 }
 
-double ucx::latency(const std::string &test, double seconds, const core_pair &cores) const
+double ucx::latency(const std::string &test, double seconds, const core_pair &cores, const cable *along) const
 {
     const auto port = std::to_string(free_port());
-    const std::map<std::string, std::string> tcp = {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}};
-    const auto pinned = [&](int core) {
-        return std::vector<std::string>{program_, "-c", std::to_string(core), "-p", port};
-    };
-    const background server({pinned(cores.target), tcp});
-    command client{pinned(cores.origin), tcp};
-    for (const char *word : {"127.0.0.1", "-t", test.c_str(), "-n", "4000", "-w", "400", "-f", "-v"})
-        client.argv.emplace_back(word);
+    const std::map<std::string, std::string> tcp = {{"UCX_TLS", "tcp,self"},
+                                                    {"UCX_NET_DEVICES", along ? cable::device : "lo"}};
+    const auto pinned = [&](int core) { return command{{program_, "-c", std::to_string(core), "-p", port}, tcp}; };
+    const command listening = pinned(cores.target);
+    const background server(along ? along->inside(along->to, listening) : listening);
+    command client = pinned(cores.origin);
+    append(client, {along ? cable::to_address : "127.0.0.1", "-t", test, "-n", "4000", "-w", "400", "-f", "-v"});
+    if (along) client = along->inside(along->from, client);
     std::string trouble;
     for (int attempt = 0; attempt < 20; attempt++) { // until the server listens
         const auto result = run(client, seconds);

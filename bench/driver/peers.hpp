@@ -2,6 +2,7 @@
 // Other software that is installed: found at run time, started with settings that force the path that we compare with.
 #pragma once
 
+#include "driver/cable.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
 
@@ -17,6 +18,9 @@ struct peer {
 
     // Its launcher with `ranks` ranks of a program; path "net": TCP over the loopback even inside this machine.
     command launch(int ranks, const std::string &path, const std::vector<std::string> &program) const;
+
+    // Two ranks of a program, one at each end of a cable, TCP along it.
+    command launch(const cable &along, const std::vector<std::string> &program) const;
 };
 
 // The MPIs that can be measured. Says on stderr which are not there and why.
@@ -28,7 +32,8 @@ class ucx {
   public:
     static std::vector<ucx> find(); // none or one
     const std::string &version() const { return version_; }
-    double latency(const std::string &test, double seconds, const core_pair &cores) const;
+    // Over the loopback, or along a cable if there is one.
+    double latency(const std::string &test, double seconds, const core_pair &cores, const cable *along) const;
 
   private:
     std::string program_, version_;

@@ -13,9 +13,10 @@ struct floor_run {
     int origin_core, target_core; /* negative: not pinned */
     double milliseconds;          /* counted time of each measurement */
     size_t bytes;                 /* of one operation or one transfer */
+    size_t datagram;              /* bytes of data in one packet of a UDP stream */
     void *shared;                 /* `shared_bytes` mapped by both processes, zero, the first page for flags */
     size_t shared_bytes;
-    int origin_socket, target_socket; /* connected pair on loopback, -1 if the floor wants none */
+    int origin_socket, target_socket; /* connected pair, -1 if the floor wants none */
 };
 
 enum floor_wire { WIRE_NONE, WIRE_UDP, WIRE_TCP };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onesea-bench-floors [--ms M] [--cores A,B] NAME[:BYTES]...: measures floors one after the other, each in a fresh pair
- * of processes with its own sockets and mapping. Started by the benchmarks; prints lines of measure.h.
+ * onesea-bench-floors [--ms M] [--cores A,B] [--cable FROM,TO,ADDRESS,ADDRESS] NAME[:BYTES]...: measures floors one
+ * after the other, each in a fresh pair of processes with its own sockets and mapping; the sockets are on the loopback,
+ * or at the ends of a cable between two network namespaces. Started by the benchmarks; prints lines of measure.h.
  */
 #define _GNU_SOURCE
 #include "floors/floor.h"
 #include "measure/measure.h"
+#include "measure/namespace.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,7 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SOCKET_BUFFER (4 << 20) /* bytes; the kernel's limit may be lower */
+#define SOCKET_BUFFER (4 << 20)            /* bytes; the kernel's limit may be lower */
+enum { DATAGRAM = 1400, ON_CABLE = 1472 }; /* what a packet of plain Ethernet surely holds, what one of mtu 1500 does */
+
+static struct cable_ends cable;
 
 void floor_die(const char *what)
 {
@@ -39,14 +44,15 @@ static const struct floor *find_floor(const char *name, size_t length)
 
 /* ---- sockets ---------------------------------------------------------------------------------------------------- */
 
-static int loopback_socket(int type, struct sockaddr_in *at)
+static int socket_at(const char *name_space, const char *address, int type, struct sockaddr_in *at)
 {
+    if (*name_space && enter_namespace(name_space) != 0) floor_die(name_space);
     int s = socket(AF_INET, type | SOCK_CLOEXEC, 0), size = SOCKET_BUFFER;
     socklen_t length = sizeof *at;
     memset(at, 0, sizeof *at);
     at->sin_family = AF_INET;
-    at->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (s < 0 || bind(s, (struct sockaddr *)at, sizeof *at) != 0) floor_die("bind on 127.0.0.1");
+    if (inet_pton(AF_INET, *address ? address : "127.0.0.1", &at->sin_addr) != 1) floor_die(address);
+    if (s < 0 || bind(s, (struct sockaddr *)at, sizeof *at) != 0) floor_die("bind");
     if (getsockname(s, (struct sockaddr *)at, &length) != 0) floor_die("getsockname");
     if (type == SOCK_DGRAM) {
         setsockopt(s, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
@@ -57,7 +63,7 @@ static int loopback_socket(int type, struct sockaddr_in *at)
 
 static void connect_to(int s, const struct sockaddr_in *peer)
 {
-    if (connect(s, (const struct sockaddr *)peer, sizeof *peer) != 0) floor_die("connect on 127.0.0.1");
+    if (connect(s, (const struct sockaddr *)peer, sizeof *peer) != 0) floor_die("connect");
 }
 
 static void open_wire(enum floor_wire wire, struct floor_run *run)
@@ -66,8 +72,8 @@ static void open_wire(enum floor_wire wire, struct floor_run *run)
     run->origin_socket = run->target_socket = -1;
     if (wire == WIRE_NONE) return;
     int type = wire == WIRE_UDP ? SOCK_DGRAM : SOCK_STREAM, on = 1;
-    run->origin_socket = loopback_socket(type, &origin);
-    run->target_socket = loopback_socket(type, &target);
+    run->origin_socket = socket_at(cable.from, cable.from_address, type, &origin);
+    run->target_socket = socket_at(cable.to, cable.to_address, type, &target);
     if (wire == WIRE_UDP) {
         connect_to(run->origin_socket, &target);
         connect_to(run->target_socket, &origin);
@@ -138,11 +144,13 @@ static int run_named(const char *argument, struct floor_run run)
 
 int main(int argc, char **argv)
 {
-    struct floor_run run = {.origin_core = -1, .target_core = -1, .milliseconds = 50};
+    struct floor_run run = {.origin_core = -1, .target_core = -1, .milliseconds = 50, .datagram = DATAGRAM};
     int worst = 0, i = 1;
     for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
         if (strcmp(argv[i], "--ms") == 0)
             run.milliseconds = atof(argv[i + 1]);
+        else if (strcmp(argv[i], "--cable") == 0 && read_cable(argv[i + 1], &cable) == 0)
+            run.datagram = ON_CABLE;
         else if (strcmp(argv[i], "--cores") != 0 ||
                  sscanf(argv[i + 1], "%d,%d", &run.origin_core, &run.target_core) != 2) {
             fprintf(stderr, "onesea-bench-floors: wrong option '%s %s'\n", argv[i], argv[i + 1]);
@@ -150,7 +158,8 @@ int main(int argc, char **argv)
         }
     }
     if (i == argc || run.milliseconds <= 0) {
-        fputs("usage: onesea-bench-floors [--ms M] [--cores A,B] NAME[:BYTES]...\n", stderr);
+        fputs("usage: onesea-bench-floors [--ms M] [--cores A,B] [--cable FROM,TO,ADDRESS,ADDRESS] NAME[:BYTES]...\n",
+              stderr);
         return 2;
     }
     for (; i < argc; i++) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Floors of bulk data over the loopback. The origin sends without end; the target, which is timed, counts what arrives
+ * Floors of bulk data. The origin sends without end; the target, which is timed, counts what arrives
  * (goodput: what was dropped on the way does not count) in portions of a few megabytes, and says stop.
  *
- *   udp_stream_gso  datagrams of 1400 bytes, one send for as many as the kernel takes, coalesced again by GRO
- *   udp_stream_60k  datagrams of 60000 bytes, plain
- *   udp_rate        datagrams of 8 bytes, each sent and received by itself
- *   udp_rate_gso    the same, segmented and coalesced by the kernel; counted one by one
- *   tcp_stream      a byte stream
+ *   udp_stream_gso  datagrams of 1400 bytes (cable: 1472), one send for as many as the kernel takes, coalesced again by
+ * GRO udp_stream_60k  datagrams of 60000 bytes, plain udp_rate        datagrams of 8 bytes, each sent and received by
+ * itself udp_rate_gso    the same, segmented and coalesced by the kernel; counted one by one tcp_stream      a byte
+ * stream
  *
  * Source and destination roll through buffers of the transfer's size, so the caches see what a put of that size sees.
  */
@@ -29,7 +28,7 @@
 #define UDP_GRO 104
 #endif
 
-enum { DATAGRAM = 1400, BIG_DATAGRAM = 60000, SEND_MAX = 65000, SEGMENTS_MAX = 64, PORTION = 4000000, ROOM = 65536 };
+enum { BIG_DATAGRAM = 60000, SEND_MAX = 65000, SEGMENTS_MAX = 64, PORTION = 4000000, ROOM = 65536 };
 
 static int is(const char *name, const char *other) { return strcmp(name, other) == 0; }
 
@@ -37,7 +36,7 @@ static size_t segment_of(const struct floor_run *run, const char *name)
 {
     if (is(name, "udp_stream_60k")) return BIG_DATAGRAM;
     if (is(name, "tcp_stream")) return run->bytes;
-    return run->bytes < DATAGRAM ? run->bytes : DATAGRAM;
+    return run->bytes < run->datagram ? run->bytes : run->datagram;
 }
 
 static size_t send_size_of(const struct floor_run *run, const char *name, size_t segment)
@@ -120,7 +119,7 @@ static void stream_target(const struct floor_run *run, const char *name)
     if (!plain)
         if (setsockopt(run->target_socket, IPPROTO_UDP, UDP_GRO, &on, sizeof on) != 0) floor_die("UDP_GRO");
     struct receiver r = {run->target_socket, roll_open(run->bytes, ROOM), PORTION, now_ns() + 10000000000u};
-    if (segment < DATAGRAM) r.portion = segment * 4096;
+    if (segment < run->datagram) r.portion = segment * 4096;
     struct samples s;
     samples_open(&s);
     uint64_t count_from = now_ns() + (uint64_t)(run->milliseconds * 0.25e6);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Floors of small messages over the loopback: 8 bytes there and back through connected sockets. In udp_rtt and tcp_rtt
+ * Floors of small messages: 8 bytes there and back through connected sockets. In udp_rtt and tcp_rtt
  * both sides poll without blocking, which is the best that plain sockets give. In udp_rtt_asleep the target blocks in
  * recv() and the origin keeps silent before each round, so the target really sleeps. In udp_rtt_computing a thread of
  * the target blocks in recv() while another computes on the same processor: what a one-sided access costs that must

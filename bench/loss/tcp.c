@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onesea-bench-worker-tcp FROM TO ADDRESS MS: a TCP stream from network namespace FROM to TO, which has ADDRESS. Sends of
- * 1 MB; the receiver counts what arrives for MS milliseconds after a tenth of that, and prints a line of measure.h.
+ * onesea-bench-worker-tcp FROM TO ADDRESS MS: a TCP stream from network namespace FROM to TO, which has ADDRESS. Sends
+ * of 1 MB; the receiver counts what arrives for MS milliseconds after a tenth of that, and prints a line of measure.h.
  */
 #define _GNU_SOURCE
+#include "measure/namespace.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,11 +36,7 @@ static double now(void)
 
 static void enter(const char *name)
 {
-    char path[256];
-    snprintf(path, sizeof path, "/run/netns/%s", name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) die(path);
-    close(fd);
+    if (enter_namespace(name) != 0) die(name);
 }
 
 static void send_all(const struct sockaddr_in *to, char *block)

@@ -3,6 +3,7 @@
 // each it starts a job of ours with the group's cases, then the floors beside them, then each peer, one after the
 // other and never two at once, each for some hundred milliseconds, on the same two processors. So a change of the
 // machine's mood hits a figure and what it is divided by alike, and the medians over the runs leave it out.
+#include "driver/cable.hpp"
 #include "driver/options.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
@@ -10,12 +11,14 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <memory>
 #include <set>
 
 namespace bench {
 namespace {
 
 constexpr double step_seconds = 60; // the most that one program of a turn may take
+constexpr double quick_cable_seconds = 105;
 constexpr const char *help_text =
     "Measures one-sided operations between two ranks on two processors, beside floors and installed MPIs.\n\n"
     "What is counted. Each run measures every case for some milliseconds (60; --quick: 10) after a warm-up of a\n"
@@ -31,6 +34,8 @@ constexpr const char *help_text =
     "               in nanosleep(), and the origin keeps silent for 300 us before each operation that needs the "
     "target\n"
     "               (over the network all, inside a node am); the silence is not counted\n"
+    "  --path cable: the two ranks in two network namespaces of this machine, joined by a virtual cable of mtu 1500;\n"
+    "               floors and peers there too. Needs root. With --quick two minutes at most.\n"
     "Ratios are this median divided by the other's: below 1 is better for latencies, above 1 for the rest.\n";
 
 struct session {
@@ -41,6 +46,8 @@ struct session {
     std::vector<ucx> ucxs;
     core_pair cores{-1, -1};
     series_table series;
+    std::unique_ptr<cable> wire; // null: no group wants it
+    const cable *wire_for(const rma_group &group) const { return group.path == "cable" ? wire.get() : nullptr; }
     std::string milliseconds() const { return opts.quick ? "10" : "60"; }
 };
 
@@ -68,10 +75,16 @@ bool measure_with(session &s, const std::string &who, const rma_group &group, co
 
 command our_job(const session &s, const rma_group &group)
 {
-    command c{{s.onesea, "run", "-n", "2", "--nodes", group.path == "net" ? "2" : "1", "--secure", s.opts.secure,
-               "--timeout", "60", s.worker, "--ms", s.milliseconds(), "--cores", s.cores.text(), "--path", group.path,
-               "--target", group.target},
-              {}};
+    command c{{s.onesea, "run", "-n", "2", "--secure", s.opts.secure, "--timeout", "60"}, {}};
+    const auto add = [&](std::initializer_list<std::string> more) { c.argv.insert(c.argv.end(), more); };
+    if (const cable *along = s.wire_for(group)) {
+        add({"--iface", cable::device, "--host", along->from + "," + along->to});
+        c.environment = {{"ONESEA_RSH", along->remote_shell()}};
+    } else {
+        add({"--nodes", group.path == "net" ? "2" : "1"});
+    }
+    add({s.worker, "--ms", s.milliseconds(), "--cores", s.cores.text(), "--path", group.path == "shm" ? "shm" : "net",
+         "--target", group.target});
     for (const auto &one : group.cases) c.argv.push_back(one.argument());
     return c;
 }
@@ -79,6 +92,10 @@ command our_job(const session &s, const rma_group &group)
 command floor_job(const session &s, const rma_group &group)
 {
     command c{{s.floors, "--ms", s.milliseconds(), "--cores", s.cores.text()}, {}};
+    if (const cable *along = s.wire_for(group)) {
+        c.argv.emplace_back("--cable");
+        c.argv.push_back(along->ends());
+    }
     std::set<std::string> named;
     for (const auto &one : group.cases)
         for (const auto &floor : one.floors)
@@ -91,7 +108,8 @@ void measure_ucx(session &s, const rma_group &group, const budget &time)
     for (const auto &u : s.ucxs)
         for (const auto &one : group.cases) {
             if (one.ucx.empty() || time.spent()) continue;
-            const double value = u.latency(one.ucx, std::min(10.0, time.left()), s.cores) * one.ucx_factor;
+            const double value =
+                u.latency(one.ucx, std::min(10.0, time.left()), s.cores, s.wire_for(group)) * one.ucx_factor;
             if (value > 0) s.series.add({"ucx@" + group.id, one.measured, one.metric, one.bytes}, {value, value});
         }
 }
@@ -107,7 +125,8 @@ void measure_peers(session &s, const rma_group &group, const budget &time)
         std::vector<std::string> program = {
             p.rma, "--ms", s.milliseconds(), "--cores", s.cores.text(), "--batch", group.path == "shm" ? "1024" : "1"};
         program.insert(program.end(), names.begin(), names.end());
-        measure_with(s, p.name, group, p.launch(2, group.path, program), time);
+        const cable *along = s.wire_for(group);
+        measure_with(s, p.name, group, along ? p.launch(*along, program) : p.launch(2, group.path, program), time);
     }
     measure_ucx(s, group, time);
 }
@@ -209,8 +228,9 @@ std::string bandwidth_picture(const session &s, const std::vector<figure> &figur
 std::vector<std::pair<std::string, std::string>> pictures_of(const session &s, const std::vector<figure> &figures)
 {
     std::vector<std::pair<std::string, std::string>> files;
-    for (const std::string path : {"shm", "net"}) {
-        if (!s.opts.wants_path(path)) continue;
+    std::set<std::string> paths;
+    for (const auto &group : s.groups) paths.insert(group.path);
+    for (const auto &path : paths) {
         files.emplace_back("rma-latency-" + path + ".svg", latency_picture(s, figures, path));
         files.emplace_back("rma-bandwidth-" + path + ".svg", bandwidth_picture(s, figures, path));
     }
@@ -225,6 +245,8 @@ session open_session(const options &opts)
     s.opts = opts;
     s.groups = plan_of(opts);
     if (s.groups.empty()) throw std::runtime_error("nothing is left to measure with this --case and --path");
+    if (std::any_of(s.groups.begin(), s.groups.end(), [](const rma_group &g) { return g.path == "cable"; }))
+        s.wire = std::make_unique<cable>();
     s.onesea = own_program("onesea");
     s.worker = own_program("onesea-bench-worker-rma");
     s.floors = own_program("onesea-bench-floors");
@@ -241,7 +263,7 @@ session open_session(const options &opts)
 int rma(const options &opts)
 {
     prepare_to_run();
-    const budget time(opts.quick);
+    const budget time(opts.quick, opts.names_path("cable") ? quick_cable_seconds : budget::quick_seconds);
     session s = open_session(opts);
     const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
     bool good = true;
@@ -268,7 +290,7 @@ int main(int argc, char **argv)
     return bench::guarded("rma", [&] {
         bench::options opts;
         CLI::App app(bench::help_text, "onesea bench rma");
-        bench::add_options(app, opts, bench::rma_case_names());
+        bench::add_options(app, opts, bench::rma_case_names(), {"shm", "net", "cable"});
         CLI11_PARSE(app, argc, argv);
         return bench::rma(opts);
     });

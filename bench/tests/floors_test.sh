@@ -25,5 +25,8 @@ done
 for wrong in nothing memcpy:0 memcpy:12x udp_rtt:16 memcpy: ''; do
     ! "$floors" --ms 5 "$wrong" >/dev/null 2>&1 || fail "'$wrong' was accepted"
 done
+for wrong in a,b,127.0.0.1 a,b,c,d no-such-namespace,b,127.0.0.1,127.0.0.1 a,b,127.0.0.1,127.0.0.1,x ''; do
+    ! "$floors" --ms 5 --cable "$wrong" udp_rtt >/dev/null 2>&1 || fail "cable '$wrong' was accepted"
+done
 ! "$floors" >/dev/null 2>&1 || fail "no floor was accepted"
 exit $((failures > 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""output_test.py ONESEA NAME: `onesea bench NAME --quick --json --out DIR` ends in time, prints nothing but well-formed
+"""output_test.py ONESEA NAME [FLAG]...: `onesea bench NAME --quick --json --out DIR FLAG...` ends in time, prints nothing but well-formed
 lines with all fields, covers what it must, and writes its pictures. No figure is compared with a threshold: a test
 machine may be as slow as it likes."""
 
@@ -24,7 +24,7 @@ def check_figure(line, name):
     figure = json.loads(line)
     assert list(figure) == FIELDS, f"fields are {list(figure)}"
     assert figure["bench"] == name and figure["metric"] in METRICS, line
-    assert figure["path"] in ("shm", "net") and figure["secure"] == "auth", line
+    assert figure["path"] in ("shm", "net", "cable") and figure["secure"] == "auth", line
     assert 0 < figure["min"] <= figure["median"] <= figure["max"] and figure["p99"] > 0 and figure["runs"] >= 1, line
     for rival in figure["against"]:
         assert rival["kind"] in ("floor", "peer") and rival["median"] > 0, line
@@ -32,14 +32,20 @@ def check_figure(line, name):
     return figure
 
 
-def check_coverage(figures, name):
+def check_coverage(figures, name, path):
     seen = {(f["case"], f["path"], f["target"], f["metric"]) for f in figures}
     if name == "rma":
         # --quick may leave out the last groups on a slow machine, never the first.
         for case in ("put_fence", "get", "fetch_add", "cas", "am"):
-            assert (case, "net", "waiting", "latency_us") in seen, f"{case} over net is missing from {sorted(seen)}"
+            assert (case, path, "waiting", "latency_us") in seen, f"{case} over {path} is missing from {sorted(seen)}"
         for figure in figures:
             assert any(r["kind"] == "floor" for r in figure["against"]), f"no floor beside {figure}"
+        if path == "cable":
+            assert {f["path"] for f in figures} == {path}, "something else was measured too"
+            sizes = {f["bytes"] for f in figures if f["case"] == "get" and f["metric"] == "bandwidth_gbs"}
+            assert sizes >= {8, 65536, 1 << 20, 64 << 20}, f"get is measured at {sorted(sizes)} bytes"
+            streams = [f for f in figures if f["metric"] == "bandwidth_gbs"]
+            assert all({"udp_stream_gso", "tcp_stream"} <= {r["name"] for r in f["against"]} for f in streams)
     elif name == "patterns":
         for case in ("both", "out", "in"):
             assert (case, "net", "waiting", "bandwidth_gbs") in seen, f"{case} is missing from {sorted(seen)}"
@@ -53,7 +59,7 @@ def check_coverage(figures, name):
         assert {f["case"] for f in figures} & {"init", "plain"}, seen
 
 
-def can_lose():
+def can_make_namespaces():
     """Whether this machine lets us make network namespaces."""
     if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("nft"):
         return False
@@ -64,20 +70,20 @@ def can_lose():
     return made
 
 
-def main(onesea, name):
-    if name == "loss" and not can_lose():
+def main(onesea, name, *flags):
+    if (name == "loss" or "cable" in flags) and not can_make_namespaces():
         print("skipped: needs root, ip, nft and network namespaces")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
-        result = subprocess.run([onesea, "bench", name, "--quick", "--json", "--out", folder], capture_output=True,
-                                text=True, timeout=60)
+        result = subprocess.run([onesea, "bench", name, "--quick", "--json", "--out", folder, *flags],
+                                capture_output=True, text=True, timeout=60)
         seconds = time.monotonic() - begin
         print(result.stderr)
         assert result.returncode == 0, f"exit code {result.returncode}"
         assert seconds < QUICK_SECONDS, f"--quick took {seconds:.1f} s"
         figures = [check_figure(line, name) for line in result.stdout.splitlines()]
-        check_coverage(figures, name)
+        check_coverage(figures, name, "cable" if "cable" in flags else "net")
         assert (Path(folder) / f"{name}.json").read_text() == result.stdout
         pictures = list(Path(folder).glob("*.svg"))
         assert pictures, "no picture"
@@ -89,4 +95,4 @@ def main(onesea, name):
     print(f"{len(figures)} figures in {seconds:.1f} s")
 
 
-main(sys.argv[1], sys.argv[2])
+main(*sys.argv[1:])

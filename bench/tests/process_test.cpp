@@ -132,3 +132,12 @@ TEST(plan, filters_keep_what_is_asked_for)
     }
     EXPECT_EQ(plan_of(o).size(), 4u);
 }
+
+TEST(plan, the_cable_is_measured_only_if_it_is_named)
+{
+    for (const auto &group : plan_of({})) EXPECT_NE(group.path, "cable");
+    options o;
+    o.paths = {"cable"};
+    EXPECT_EQ(plan_of(o).size(), 4u);
+    for (const auto &group : plan_of(o)) EXPECT_EQ(group.path, "cable");
+}
