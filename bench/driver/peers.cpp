@@ -2,7 +2,8 @@
 // Design. On one machine an MPI takes shared memory by itself; for the network path it is told to use TCP and nothing
 // else, also for windows: MPICH by MPIR_CVAR_NOLOCAL (ranks are treated as if on different nodes) and UCX_TLS without
 // shared memory, Open MPI by its tcp transport and the window component that uses it (pt2pt; the default would map the
-// window into both processes). Measured as loopback bytes, both settings do send everything over the loopback.
+// window into both processes). Measured as loopback bytes, both settings do send everything over the loopback. A
+// provider of libfabric is chosen by its name, and none of those chosen knows shared memory.
 #include "driver/peers.hpp"
 #include "driver/options.hpp"
 
@@ -126,6 +127,34 @@ std::vector<peer> find_peers()
     find_one(found, "mpich", "mpiexec.mpich", "Version:\\s+([0-9.]+)");
     find_one(found, "openmpi", "mpirun.openmpi", "([0-9]+\\.[0-9.]+)");
     return found;
+}
+
+std::vector<fabric> find_fabrics(bool all)
+{
+    const auto program = find_own_program("onesea-bench-peer-libfabric-rma");
+    if (!program) {
+        progress("libfabric is left out: its program was not built (no libfabric-dev then)");
+        return {};
+    }
+    const auto told = run({{*program, "--version"}, {}}, version_seconds);
+    if (!told.good()) {
+        progress("libfabric is left out: its program fails: " + told.err);
+        return {};
+    }
+    const auto version = told.out.substr(0, told.out.find('\n'));
+    std::vector<fabric> found = {{"libfabric_tcp", "tcp;ofi_rxm", version, *program, false},
+                                 {"libfabric_udp", "udp;ofi_rxd", version, *program, true}};
+    if (all) found.push_back({"libfabric_net", "net", version, *program, false});
+    return found;
+}
+
+command fabric::measurement(const std::string &milliseconds, const core_pair &cores, const cable *along,
+                            const std::vector<std::string> &cases) const
+{
+    command c{{program, "--provider", provider, "--ms", milliseconds, "--cores", cores.text()}, {}};
+    if (along) append(c, {"--cable", along->ends()});
+    append(c, cases);
+    return c;
 }
 
 std::vector<ucx> ucx::find()

@@ -39,4 +39,18 @@ class ucx {
     std::string program_, version_;
 };
 
+// A provider of libfabric that goes over the network, measured by our own program.
+struct fabric {
+    std::string name, provider, version, program;
+    bool slow_streams; // a turn of bandwidths takes seconds
+
+    // Over the loopback, or along a cable if there is one.
+    command measurement(const std::string &milliseconds, const core_pair &cores, const cable *along,
+                        const std::vector<std::string> &cases) const;
+};
+
+// The providers that can be measured; `all`: also one that is nearly the same as another. Says on stderr what is
+// missing.
+std::vector<fabric> find_fabrics(bool all);
+
 } // namespace bench

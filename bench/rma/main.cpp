@@ -44,6 +44,7 @@ struct session {
     std::string onesea, worker, floors;
     std::vector<peer> peers;
     std::vector<ucx> ucxs;
+    std::vector<fabric> fabrics;
     core_pair cores{-1, -1};
     series_table series;
     std::unique_ptr<cable> wire; // null: no group wants it
@@ -114,12 +115,21 @@ void measure_ucx(session &s, const rma_group &group, const budget &time)
         }
 }
 
+void measure_fabrics(session &s, const rma_group &group, const std::vector<std::string> &cases, const budget &time)
+{
+    if (group.path == "shm") return;
+    for (const auto &f : s.fabrics)
+        if (!time.spent() && !(s.opts.quick && f.slow_streams && group.is_stream))
+            measure_with(s, f.name, group, f.measurement(s.milliseconds(), s.cores, s.wire_for(group), cases), time);
+}
+
 void measure_peers(session &s, const rma_group &group, const budget &time)
 {
     if (group.target != "waiting") return;
     std::vector<std::string> names;
     for (const auto &one : group.cases)
-        if (one.mpi) names.push_back(one.argument());
+        if (one.by_peers) names.push_back(one.argument());
+    if (!names.empty()) measure_fabrics(s, group, names, time);
     for (const auto &p : s.peers) {
         if (names.empty() || time.spent()) continue;
         std::vector<std::string> program = {
@@ -162,6 +172,7 @@ figure figure_of(const session &s, const rma_group &group, const rma_case &one, 
                 s.series.find({name + "@" + group.id, one.measured, one.metric, one.bytes}));
     };
     for (const auto &p : s.peers) beside(p.name, p.version);
+    for (const auto &l : s.fabrics) beside(l.name, l.version);
     for (const auto &u : s.ucxs) beside("ucx", u.version());
     return f;
 }
@@ -190,6 +201,7 @@ std::vector<std::string> rival_names(const session &s)
 {
     std::vector<std::string> names = {"floor"};
     for (const auto &p : s.peers) names.push_back(p.name);
+    for (const auto &f : s.fabrics) names.push_back(f.name);
     if (!s.ucxs.empty()) names.emplace_back("ucx");
     return names;
 }
@@ -211,16 +223,18 @@ std::string latency_picture(const session &s, const std::vector<figure> &figures
 std::string bandwidth_picture(const session &s, const std::vector<figure> &figures, const std::string &path)
 {
     std::vector<curve> curves = {{"onesea put", {}}, {"onesea get", {}}};
-    for (const auto &name : rival_names(s))
-        if (name != "ucx") curves.push_back({name == "floor" ? name : name + " put", {}});
+    std::vector<std::string> rivals = rival_names(s);
+    std::erase(rivals, "ucx");
+    if (path == "shm") std::erase_if(rivals, [](const std::string &name) { return name.starts_with("libfabric"); });
+    for (const auto &name : rivals) curves.push_back({name == "floor" ? name : name + " put", {}});
     for (const auto &f : figures) {
         if (f.path != path || f.metric != "bandwidth_gbs") continue;
         const double size = static_cast<double>(f.bytes);
         curves[f.name == "put" ? 0 : 1].points.emplace_back(size, f.median);
         if (f.name != "put") continue;
         curves[2].points.emplace_back(size, rival_median(f, "floor"));
-        for (std::size_t i = 0; i < s.peers.size(); i++)
-            curves[3 + i].points.emplace_back(size, rival_median(f, s.peers[i].name));
+        for (std::size_t i = 3; i < curves.size(); i++)
+            curves[i].points.emplace_back(size, rival_median(f, rivals[i - 2]));
     }
     return curve_picture("Bandwidth by size of a transfer, " + path, "GB/s; above is better", curves);
 }
@@ -256,6 +270,7 @@ session open_session(const options &opts)
     if (!opts.no_peers) {
         s.peers = find_peers();
         s.ucxs = ucx::find();
+        s.fabrics = find_fabrics(!opts.quick);
     }
     return s;
 }

@@ -22,7 +22,7 @@ constexpr std::size_t everything_at = 1048576; // the size at which the other st
 rma_case latency(const std::string &name, const floors &beside)
 {
     rma_case c{name, name, "latency_us", word, beside, "", 1, false};
-    c.mpi = name != "am" && name != "copy";
+    c.by_peers = name != "am" && name != "copy";
     return c;
 }
 
@@ -46,7 +46,7 @@ rma_group small_group(const std::string &path, const std::string &target)
 {
     std::vector<std::string> names = {"put", "put_fence", "get", "fetch_add", "cas", "am"};
     if (target == "waiting") names.push_back("copy");
-    rma_group group{path, target, {}, path + "/" + target + "/small"};
+    rma_group group{path, target, {}, path + "/" + target + "/small", false};
     for (const auto &name : names)
         group.cases.push_back(
             latency(name, path != "shm" ? net_floors(name, target) : floors{{shm_floor(name, target), word}}));
@@ -73,7 +73,7 @@ floors stream_floors(const std::string &path, std::size_t bytes)
 
 rma_group stream_group(const std::string &path, bool quick)
 {
-    rma_group group{path, "waiting", {}, path + "/waiting/stream"};
+    rma_group group{path, "waiting", {}, path + "/waiting/stream", true};
     const auto &sizes = !quick ? all_sizes : path == "cable" ? quick_cable_sizes : quick_sizes;
     for (const std::string name : {"put", "get"})
         for (std::size_t bytes : sizes)

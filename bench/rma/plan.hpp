@@ -24,7 +24,7 @@ struct rma_case {
     std::vector<rma_floor> floors; // the first is the one that the table shows
     std::string ucx;               // a test of ucx_perftest, or nothing
     double ucx_factor = 1;         // times what it prints
-    bool mpi = false;              // the MPIs have it
+    bool by_peers = false;         // the MPIs and libfabric have it
     std::string argument() const { return measured + ":" + std::to_string(bytes); }
 };
 
@@ -32,6 +32,7 @@ struct rma_group {
     std::string path, target;
     std::vector<rma_case> cases;
     std::string id; // different for each group
+    bool is_stream = false;
 };
 
 // The names for --case.
