@@ -180,7 +180,8 @@ typedef uint64_t sea_op;
 #define SEA_OP_ALL (~(sea_op)0)          /* start condition: all operations that this rank started earlier */
 
 /* A word that operations add to. Zero-initialised is a valid counter of 0. May lie in any memory; one that ranks of
- * other processes add to (target_counter) lies in a segment. 8-byte aligned. */
+ * other processes add to lies in a segment (target_counter) or in open raw space (target_raw_counter). 8-byte
+ * aligned. */
 typedef struct sea_counter {
     uint64_t value;
 } sea_counter;
@@ -197,8 +198,14 @@ typedef struct sea_opts {
     sea_counter *remote_counter;  /* not NULL: += 1 at this rank on remote completion */
     sea_addr target_counter;      /* not SEA_NULL: a counter at the target, += 1 once the effect is visible there;
                                      a get adds when the target's memory has been read. On the target's rank */
+    uint64_t target_raw_counter;  /* not 0: the same, but at this address of the target's process, in its raw space
+                                     (see there). Not together with target_counter */
 } sea_opts;
-#define SEA_OPTS_INIT {sizeof(sea_opts), 0u, NULL, SEA_OP_NONE, NULL, NULL, SEA_NULL}
+#define SEA_OPTS_INIT {sizeof(sea_opts), 0u, NULL, SEA_OP_NONE, NULL, NULL, SEA_NULL, UINT64_C(0)}
+
+/* Programs built with the structure as it was before target_raw_counter give their smaller size and go on working. A
+ * target_raw_counter of an operation of no bytes lies on the rank that its address names (sea_copy: that of the
+ * target); sea_put_vector() and sea_get_vector() of no pieces name none and give SEA_ERR_INVALID. */
 
 /* Counters also add when an operation ends with an error, so that who waits for them goes on; the handle or the fence
  * tells the error. A target counter does not: what failed there is not announced there. */
@@ -303,6 +310,48 @@ static inline int sea_fetch_add4(sea_addr a, uint32_t v, uint32_t *old, const se
 { return sea_atomic(SEA_ATOMIC_ADD, a, 4, v, 0, old, o); }
 static inline int sea_fetch_add8(sea_addr a, uint64_t v, uint64_t *old, const sea_opts *o)
 { return sea_atomic(SEA_ATOMIC_ADD, a, 8, v, 0, old, o); }
+
+/* ---- Raw space -------------------------------------------------------------------------------------------------- */
+/* For programs in which a remote address is any pointer of the target's process: its *raw space* is all its memory,
+ * named by the process's own addresses as numbers. It is closed until the process opens it. Whoever opens it lets
+ * every rank of the job read and write everything in the process.
+ *
+ * A bad pointer is an error at the origin and never harms the target: SEA_ERR_ADDRESS for memory that is not mapped,
+ * SEA_ERR_ACCESS for memory that may not be written, and for a closed space. The kernel checks each access, so memory
+ * may be unmapped at any moment, also under a transfer; only an update (sea_raw_atomic, a target_raw_counter) that the
+ * target's CPU executes in the same nanoseconds in which another thread there unmaps the word faults like any access to
+ * memory that is gone. Where a transfer meets a bad page, pages before it may have been written (a get: arrived), in
+ * any order; what lies in one page is written whole or not at all, if it is at most 1 KiB.
+ *
+ * Otherwise these calls are as sea_put(), sea_get(), sea_atomic(), sea_put_vector() and sea_get_vector(), also in
+ * options, completion, order, errors and statistics. The rank is always checked, also with zero bytes. Only
+ * sea_raw_atomic() makes sure that nobody sees half of a word. A range that reaches beyond 2^62 gives SEA_ERR_ADDRESS. */
+
+/* Opens this process's raw space to the other ranks and to itself, and closes it. Local; opening what is open and
+ * closing what is closed does nothing. sea_raw_close() returns when no rank reads or writes there any more; a get that
+ * is under way ends with SEA_ERR_ACCESS. Errors: SEA_ERR_SYSTEM, SEA_ERR_MEMORY (open), SEA_ERR_TIMEOUT (close; the
+ * space is closed). */
+int sea_raw_open(void);
+int sea_raw_close(void);
+
+/* Writes `bytes` from this process's memory to the address `target` of a rank's process, or reads them from its
+ * address `source`. */
+int sea_raw_put(int rank, uint64_t target, const void *source, size_t bytes, const sea_opts *opts);
+int sea_raw_get(void *target, int rank, uint64_t source, size_t bytes, const sea_opts *opts);
+
+/* sea_atomic() on the word at the address `target` of a rank's process. Inside a node the target's library executes it,
+ * as it does between nodes. */
+int sea_raw_atomic(sea_atomic_kind kind, int rank, uint64_t target, int width, uint64_t operand, uint64_t compare,
+                   void *old, const sea_opts *opts);
+
+/* Moves n pieces (0 is allowed) from or to one rank as one operation. */
+typedef struct sea_raw_piece {
+    uint64_t remote;
+    void *local;
+    size_t bytes;
+} sea_raw_piece;
+int sea_raw_put_vector(int rank, const sea_raw_piece *pieces, size_t n, const sea_opts *opts);
+int sea_raw_get_vector(int rank, const sea_raw_piece *pieces, size_t n, const sea_opts *opts);
 
 /* ---- Counters --------------------------------------------------------------------------------------------------- */
 

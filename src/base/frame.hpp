@@ -7,6 +7,10 @@
 
 namespace onesea {
 
+// Positions of put, get, atomic, signal and extent, and of counters, are offsets in the target's window (below 2^40),
+// or with this bit an address of the target's process, in its raw space.
+inline constexpr std::uint64_t raw_space = std::uint64_t(1) << 63;
+
 enum class frame_type : std::uint8_t {
     put = 1, // position: target offset; payload: data
     get,     // position: source offset; payload: u64 length, u64 cookie; answered by data frames or done
@@ -16,13 +20,15 @@ enum class frame_type : std::uint8_t {
     am,      // aux: handler number; payload: u32 header bytes, u32 zero, header padded to 8, data
     am_long, // as am, but instead of data: u64 data bytes; the target pulls them from the origin's operation `id`
     pull,    // position: the origin's operation, whose data is wanted whole; id: the asker's; payload: as get
-    copy, // position: source offset here; payload: u64 target address, u64 length, u64 target counter; answered by done
-    signal,    // aux: 0 set, 1 add; position: offset of the word; payload: u64 value; wants `signals` if more follow.
-               // Not executed if data of the operation `id` was refused
-    done,      // aux: status (as two's complement); ends operation `id`
-    alloc,     // payload: u64 bytes; answered by value or done
+    copy,    // position: source offset here; payload: u64 target address, u64 length, u64 position of the counter there
+             // (0: none); answered by done
+    signal,  // aux: 0 set, 1 add; position: offset of the word; payload: u64 value; wants `signals` if more follow.
+             // Not executed if data of the operation `id` was refused
+    done,    // aux: status (as two's complement); ends operation `id`
+    alloc,   // payload: u64 bytes; answered by value or done
     free_heap, // position: offset; answered by done
-    extent,    // position: offset; answered by a value frame: first and end offset of the segment there, or 0, 0
+    extent,    // position: offset; answered by a value frame: first and end offset of the segment there, or 0, 0.
+               // In raw space: payload u64 bytes; answered by a value frame: position and its end, or by done
     usage,     // answered by a value frame with three words: capacity, used, largest free
 };
 

@@ -44,6 +44,9 @@ class sink {
     // One frame for this rank, exactly once. May send. The payload is 8-byte aligned and dies on return.
     virtual void receive(int source, const frame &head, std::span<const std::byte> payload) = 0;
 
+    // Everything received so far is about to be acknowledged as executed. May send.
+    virtual void about_to_acknowledge() {}
+
     // Will handlers run as soon as poll() has returned? Their answers can carry the acknowledgements.
     virtual bool answers_follow() const { return false; }
 
@@ -108,7 +111,8 @@ class transport {
     // [lock] Tells peers that nothing more will come; nothing is sent or received afterwards.
     virtual void close() = 0;
 
-    // [any] Native access to offset.. of the rank's window: SEA_OK, an error, or not_native. Only with the capability.
+    // [any] Native access to offset.. of the rank's window, or of its raw space (frame.hpp): SEA_OK, an error, or
+    // not_native. Only with the capability.
     virtual int put(int, std::uint64_t, const void *, std::size_t) { return not_native; }
     virtual int get(int, std::uint64_t, void *, std::size_t) { return not_native; }
     virtual int atomic(int, std::uint64_t, sea_atomic_kind, int /*width*/, std::uint64_t /*operand*/,

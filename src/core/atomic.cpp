@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/transfer.hpp"
 #include "core/windows.hpp"
-#include "shm/native.hpp"
 
 #include <cstring>
 
 namespace onesea::core {
 namespace {
 
-struct update {
+struct word_update {
     sea_atomic_kind kind;
-    sea_addr target;
+    place target;
     int width;
     std::uint64_t operand, compare;
 };
 
 bool known(sea_atomic_kind kind) { return kind >= SEA_ATOMIC_SWAP && kind <= SEA_ATOMIC_XOR; }
 
-int check(const update &u, const sea_opts *opts)
+int check(const char *function, const word_update &u, const sea_opts *opts)
 {
-    if (int s = check_started("sea_atomic")) return s;
-    if (!known(u.kind)) return fail(SEA_ERR_INVALID, "sea_atomic: there is no kind {}", int(u.kind));
-    if (u.width != 4 && u.width != 8) return fail(SEA_ERR_INVALID, "sea_atomic: width {} is neither 4 nor 8", u.width);
-    if (int s = check_opts(opts, rank_of(u.target))) return s;
-    if (u.target % std::uint64_t(u.width))
-        return fail(SEA_ERR_ALIGN, "sea_atomic: {:#x} (rank {}, offset {:#x}) is not aligned to {} bytes", u.target,
-                    rank_of(u.target), sea_addr_offset(u.target), u.width);
-    return check_range("sea_atomic", u.target, std::uint64_t(u.width));
+    if (!known(u.kind)) return fail(SEA_ERR_INVALID, "{}: there is no kind {}", function, int(u.kind));
+    if (u.width != 4 && u.width != 8)
+        return fail(SEA_ERR_INVALID, "{}: width {} is neither 4 nor 8", function, u.width);
+    if (int s = check_opts(opts, u.target.rank)) return s;
+    if (u.target.position % std::uint64_t(u.width))
+        return fail(SEA_ERR_ALIGN, "{}: {} of rank {} is not aligned to {} bytes", function, position_text(u.target),
+                    u.target.rank, u.width);
+    return check_range(function, u.target, std::uint64_t(u.width));
 }
 
 void store(void *old, int width, std::uint64_t value)
@@ -35,33 +34,29 @@ void store(void *old, int width, std::uint64_t value)
 }
 
 // SEA_OK, an error, or not_native.
-int update_natively(const update &u, void *old)
+int update_natively(const word_update &u, void *old)
 {
-    auto &e = engine();
-    int rank = rank_of(u.target);
-    transport *t = e.route(rank);
+    transport *t = engine().route(u.target.rank);
     if (!t) return SEA_ERR_DEAD;
     if (!(t->capabilities() & capability::native_atomic)) return not_native;
     std::uint64_t value = 0;
-    int s = t->atomic(rank, sea_addr_offset(u.target), u.kind, u.width, u.operand, u.compare, &value);
+    int s = t->atomic(u.target.rank, u.target.position, u.kind, u.width, u.operand, u.compare, &value);
     if (s == SEA_OK) store(old, u.width, value);
     return s;
 }
 
-int update_own(const update &u, void *old)
+int update_own(const word_update &u, void *old)
 {
-    void *memory = nullptr;
-    shm::segment *segment = nullptr;
-    if (int s = engine().resolve(sea_addr_offset(u.target), std::uint64_t(u.width), true, &memory, &segment)) return s;
-    if (reinterpret_cast<std::uintptr_t>(memory) % std::size_t(u.width)) return SEA_ERR_ALIGN;
-    store(old, u.width, shm::cpu_atomic(memory, u.kind, u.width, u.operand, u.compare));
+    std::uint64_t value = 0;
+    if (int s = own_update(u.target.position, u.kind, u.width, u.operand, u.compare, &value)) return s;
+    store(old, u.width, value);
     return SEA_OK;
 }
 
-void start_update(operation *op, const update &u, void *old, bool ordered)
+void start_update(operation *op, const word_update &u, void *old, bool ordered)
 {
     auto &e = engine();
-    int rank = rank_of(u.target);
+    const int rank = u.target.rank;
     bool first_in_order = !ordered || e.peer_of(rank).ordered <= 1;
     int s = first_in_order ? update_natively(u, old) : not_native;
     if (s == not_native && first_in_order && rank == e.rank) s = update_own(u, old);
@@ -71,7 +66,7 @@ void start_update(operation *op, const update &u, void *old, bool ordered)
     outgoing m;
     m.head.type = frame_type::atomic;
     m.head.aux = std::uint16_t(unsigned(u.kind) | unsigned(u.width) << 8 | (old ? 0x8000u : 0u));
-    m.head.position = sea_addr_offset(u.target);
+    m.head.position = u.target.position;
     m.payload = words;
     m.bytes = sizeof words;
     m.ordered = ordered;
@@ -85,30 +80,20 @@ void start_update(operation *op, const update &u, void *old, bool ordered)
 }
 
 } // namespace
-} // namespace onesea::core
 
-using namespace onesea;
-using namespace onesea::core;
-
-int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operand, uint64_t compare, void *old,
-               const sea_opts *opts)
+int update(const char *function, sea_atomic_kind kind, place target, int width, std::uint64_t operand,
+           std::uint64_t compare, void *old, const sea_opts *opts)
 {
-    update u{kind, target, width, operand, compare};
-    std::uint64_t before = 0;
-    if (!opts && known(kind) && (width == 4 || width == 8) &&
-        window_atomic(target, kind, width, operand, compare, &before)) {
-        store(old, width, before);
-        return SEA_OK;
-    }
-    if (int s = check(u, opts)) return s;
-    int rank = rank_of(target);
+    const word_update u{kind, target, width, operand, compare};
+    const int rank = target.rank;
+    if (int s = check(function, u, opts)) return s;
     if (!opts) {
         int s = update_natively(u, old);
         if (s == SEA_OK) {
             if (rank == engine().rank) nudge();
             return count(rank, &pair_counts::atomics, 0, 0);
         }
-        if (s != not_native) return fail(s, "sea_atomic: {}", access_text(s, target, std::uint64_t(width)));
+        if (s != not_native) return fail(s, "{}: {}", function, access_text(s, target, std::uint64_t(width)));
     }
     locked lock = enter();
     if (int s = check_after(opts)) return s;
@@ -122,4 +107,22 @@ int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operan
         start_signals(o);
     });
     return conclude(lock, op, opts, old != nullptr);
+}
+
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operand, uint64_t compare, void *old,
+               const sea_opts *opts)
+{
+    std::uint64_t before = 0;
+    if (!opts && known(kind) && (width == 4 || width == 8) &&
+        window_atomic(target, kind, width, operand, compare, &before)) {
+        store(old, width, before);
+        return SEA_OK;
+    }
+    if (int s = check_started("sea_atomic")) return s;
+    return update("sea_atomic", kind, place_of(target), width, operand, compare, old, opts);
 }

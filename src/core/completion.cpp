@@ -2,6 +2,7 @@
 // How operations begin, end, and start each other. Nothing here recurses: an end only queues the operations that it
 // lets start, and run_startable() starts them from a loop, so that chains may be as long as memory allows.
 #include "core/engine.hpp"
+#include "core/transfer.hpp"
 
 #include <atomic>
 
@@ -188,7 +189,7 @@ void complete(operation *op, int status)
         for (std::uint32_t d : op->dependents) e.operations.at(d)->failed_start = status;
     start_dependents(op);
     if (op->finished) op->finished(op);
-    if (op->counter_after != SEA_NULL && status == SEA_OK) internal_signal(op->counter_after);
+    if (op->counter_after && status == SEA_OK) internal_signal(op->counter_after);
     maybe_release(op);
 }
 
@@ -198,10 +199,29 @@ void let_go(operation *op)
     maybe_release(op);
 }
 
+namespace {
+
+int check_raw_counter(const sea_opts *opts, int target_rank)
+{
+    const place counter = counter_place(opts, target_rank);
+    if (opts->target_counter != SEA_NULL)
+        return fail(SEA_ERR_INVALID, "there are two target counters, {:#x} and, in raw space, {:#x}; one is allowed",
+                    opts->target_counter, opts->target_raw_counter);
+    if (counter.position % 8)
+        return fail(SEA_ERR_ALIGN, "the target counter at {:#x} in raw space is not aligned to 8 bytes",
+                    opts->target_raw_counter);
+    if (opts->target_raw_counter >= raw_end)
+        return fail(SEA_ERR_ADDRESS, "the target counter at {:#x} is no address of a process",
+                    opts->target_raw_counter);
+    return engine().check_rank(target_rank);
+}
+
+} // namespace
+
 int check_opts(const sea_opts *opts, int target_rank)
 {
     if (!opts) return SEA_OK;
-    if (opts->size != sizeof(sea_opts))
+    if (!known_size(opts))
         return fail(SEA_ERR_INVALID, "sea_opts.size is {}, this library has {}; begin with SEA_OPTS_INIT", opts->size,
                     sizeof(sea_opts));
     if (opts->flags & ~(SEA_NOWAIT | SEA_ORDERED))
@@ -209,6 +229,7 @@ int check_opts(const sea_opts *opts, int target_rank)
     for (auto *c : {opts->origin_counter, opts->remote_counter})
         if (reinterpret_cast<std::uintptr_t>(c) % sizeof(sea_counter))
             return fail(SEA_ERR_ALIGN, "the counter at {} is not aligned to 8 bytes", fmt::ptr(c));
+    if (raw_counter(opts)) return check_raw_counter(opts, target_rank);
     if (opts->target_counter == SEA_NULL) return SEA_OK;
     if (rank_of(opts->target_counter) != target_rank)
         return fail(SEA_ERR_INVALID, "the target counter is on rank {}, the operation on rank {}",

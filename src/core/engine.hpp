@@ -12,6 +12,7 @@
 #include "core/handlers.hpp"
 #include "core/internal.hpp"
 #include "core/operation.hpp"
+#include "core/raw_space.hpp"
 #include "shm/arena.hpp"
 #include "shm/shm_transport.hpp"
 
@@ -45,6 +46,7 @@ struct peer {
     std::map<std::uint64_t, std::uint64_t> extents; // of segments there: first offset -> end; see extents.cpp
     pair_row *row = nullptr;                        // where it is counted; nullptr: nothing was yet
     quick_puts quick[2];
+    bool raw_open = false;        // what it said last of its raw space
     transport *carrier = nullptr; // that takes quick puts to it; nullptr: none, not known yet, or the rank has ended
 };
 static_assert(sizeof(peer) <= 256, "there may be thousands of them");
@@ -83,11 +85,15 @@ class engine_state final : public sink {
     // sink: see responder.cpp
     void receive(int source, const frame &head, std::span<const std::byte> payload) override;
 
+    void about_to_acknowledge() override;
     bool answers_follow() const override;
     void unreachable(int source) override;
 
-    // Own memory for a peer's access; the text of the error is not set. *segment: registered memory that it lies in.
+    // Own memory of the window for a peer's access; the text of the error is not set. *segment: registered memory that
+    // it lies in.
     int resolve(std::uint64_t offset, std::uint64_t bytes, bool write, void **memory, shm::segment **segment);
+
+    std::unique_ptr<own_raw_space> raw; // nullptr: was never opened
 
     std::set<std::pair<int, std::uint64_t>> refused;   // operations of others whose signals are not to be executed
     std::uint32_t seen_membership = 0, seen_ended = 0; // how far this process has followed who came and ended
@@ -185,33 +191,44 @@ int check_opts(const sea_opts *opts, int target_rank);
 inline bool blocking(const sea_opts *opts) { return !opts || (!opts->op && !(opts->flags & SEA_NOWAIT)); }
 
 // ---- transfer.cpp: start one piece of an operation, natively or as messages; parts are counted here ----
-void start_put(operation *op, sea_addr target, const void *source, std::size_t bytes, bool ordered);
-void start_get(operation *op, void *target, sea_addr source, std::size_t bytes, bool ordered);
+void start_put(operation *op, place target, const void *source, std::size_t bytes, bool ordered);
+void start_get(operation *op, void *target, place source, std::size_t bytes, bool ordered);
 // op->signals, behind its data and only if all of that was good.
 void start_signals(operation *op);
 // Adds 1 to a counter somewhere, with nobody waiting for it.
-void internal_signal(sea_addr counter);
+void internal_signal(place counter);
 // A message of `op`: fills in id and delivery, counts them. By its execution it ends, or by an answer to it.
 enum class ends_by { execution, answer };
 void send_message(operation *op, int rank, outgoing &m, ends_by end);
 // Lets the operation end with an error and says why.
 void note_error(operation *op, int status, std::string text);
-std::string access_text(int status, sea_addr address, std::uint64_t bytes);
+std::string position_text(place where); // "offset 0x40", "address 0x7f.. of its raw space"
+std::string access_text(int status, place where, std::uint64_t bytes);
 // Errors that the origin knows: rank, window, capacity. Text set.
-int check_range(const char *function, sea_addr address, std::uint64_t bytes);
+int check_range(const char *function, place where, std::uint64_t bytes);
 // The accesses that need no message: SEA_OK, an error, or not_native. The lock is not needed unless the rank is this
 // one.
-int native_put(int rank, std::uint64_t offset, const void *source, std::size_t bytes);
-int native_get(int rank, std::uint64_t offset, void *target, std::size_t bytes);
+int native_put(place target, const void *source, std::size_t bytes);
+int native_get(place source, void *target, std::size_t bytes);
 
 // ---- quick.cpp ----
 
 inline constexpr std::uint64_t quick_id = 0; // in the place of an operation's id
 void quick_settled(delivery *d, int status);
-void quick_refused(int rank, std::uint64_t offset, int status);
+void quick_refused(place target, int status);
+
+// ---- own_memory.cpp: own memory at a position of the window or of the raw space; SEA_OK or an error without text ----
+int own_write(std::uint64_t position, const void *from, std::size_t bytes);
+int own_read(void *to, std::uint64_t position, std::size_t bytes);
+int own_update(std::uint64_t position, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,
+               std::uint64_t *old);
+// Raw space only: could all of it be written, as far as can be told without touching it?
+int own_writable(std::uint64_t position, std::uint64_t bytes);
 
 // ---- responder.cpp ----
 void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset = 0);
+// An error of a request, and no signal: those of that operation that follow are not executed.
+void refuse(int source, const frame &head, int status);
 // Sends own memory as the answer to operation `id` of `rank`; registered memory and `of` stay in use until it is there.
 void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *memory, std::uint64_t bytes,
                shm::segment *segment, operation *of);
@@ -229,5 +246,22 @@ void check_membership();
 void fail_operations_on(int rank, int status);
 
 inline int rank_of(sea_addr a) { return sea_addr_rank(a); }
+
+// Programs from before raw space give the smaller size.
+inline bool known_size(const sea_opts *opts)
+{
+    return opts->size == sizeof(sea_opts) || opts->size == offsetof(sea_opts, target_raw_counter);
+}
+// Of options, which may be null.
+inline std::uint64_t raw_counter(const sea_opts *opts)
+{
+    return opts && opts->size == sizeof(sea_opts) ? opts->target_raw_counter : 0;
+}
+// The target counter of an operation on `rank`.
+inline place counter_place(const sea_opts *opts, int rank)
+{
+    if (std::uint64_t address = raw_counter(opts)) return {rank, raw_space | address};
+    return opts && opts->target_counter != SEA_NULL ? place_of(opts->target_counter) : place{};
+}
 
 } // namespace onesea::core

@@ -4,12 +4,13 @@
 namespace onesea::core {
 namespace {
 
-constexpr std::size_t most_known = 256; // per peer
+constexpr std::size_t most_known = 256;                          // per peer
+constexpr std::uint64_t most_unasked = std::uint64_t(256) << 10; // bytes of a put to raw space that is open
 
 // The question on its way: which operation waits for it, and the words of the answer.
 struct question {
     std::uint64_t waiting;
-    sea_addr target;
+    place target;
     std::uint64_t bytes;
     std::function<void(operation *)> go_on;
     bool ordered;
@@ -33,14 +34,18 @@ void remember(int rank, std::uint64_t first, std::uint64_t end)
 void answered(operation *asked)
 {
     std::unique_ptr<question> q(static_cast<question *>(asked->context));
-    if (asked->status == SEA_OK) remember(asked->target, q->words[0], q->words[1]);
+    const bool raw = q->target.raw();
+    if (asked->status == SEA_OK && raw)
+        engine().peer_of(asked->target).raw_open = true;
+    else if (asked->status == SEA_OK)
+        remember(asked->target, q->words[0], q->words[1]);
     if (q->ordered) release_ordered(engine().peer_of(asked->target));
     operation *op = engine().operations.find(q->waiting);
     if (!op || op->state != operation::phase::active) return;
     --op->checks;
     if (asked->status != SEA_OK)
-        note_error(op, asked->status, asked->error_text);
-    else if (extent_known(asked->target, sea_addr_offset(q->target), q->bytes))
+        note_error(op, asked->status, raw ? access_text(asked->status, q->target, q->bytes) : asked->error_text);
+    else if (raw || extent_known(q->target, q->bytes))
         q->go_on(op);
     else
         note_error(op, SEA_ERR_ADDRESS, access_text(SEA_ERR_ADDRESS, q->target, q->bytes));
@@ -50,21 +55,22 @@ void answered(operation *asked)
 
 } // namespace
 
-bool extent_known(int rank, std::uint64_t offset, std::uint64_t bytes)
+bool extent_known(place target, std::uint64_t bytes)
 {
-    auto &known = engine().peer_of(rank).extents;
-    auto after = known.upper_bound(offset);
-    if (after == known.begin()) return false;
+    peer &p = engine().peer_of(target.rank);
+    if (target.raw()) return p.raw_open && bytes <= most_unasked;
+    auto after = p.extents.upper_bound(target.position);
+    if (after == p.extents.begin()) return false;
     std::uint64_t end = std::prev(after)->second;
-    return offset < end && bytes <= end - offset;
+    return target.position < end && bytes <= end - target.position;
 }
 
-void check_extent(operation *op, sea_addr target, std::uint64_t bytes, std::function<void(operation *)> go_on)
+void check_extent(operation *op, place target, std::uint64_t bytes, std::function<void(operation *)> go_on)
 {
     ++op->checks;
     ++op->parts;
     op->local_at_end = true;
-    operation *ask = begin(rank_of(target), nullptr);
+    operation *ask = begin(target.rank, nullptr);
     auto *q = new question{operation_table::id_of(op), target, bytes, std::move(go_on), op->counted_ordered, {0, 0}};
     if (q->ordered) ++engine().peer_of(op->target).ordered_checks;
     ask->context = q;
@@ -75,12 +81,21 @@ void check_extent(operation *op, sea_addr target, std::uint64_t bytes, std::func
         o->bytes = sizeof q->words;
         outgoing m;
         m.head.type = frame_type::extent;
-        m.head.position = sea_addr_offset(q->target);
+        m.head.position = q->target.position;
+        if (q->target.raw()) {
+            m.payload = &q->bytes;
+            m.bytes = sizeof q->bytes;
+        }
         send_message(o, o->target, m, ends_by::answer);
     });
     let_go(ask);
 }
 
-void forget_extents(int rank) { engine().peer_of(rank).extents.clear(); }
+void forget_extents(int rank)
+{
+    peer &p = engine().peer_of(rank);
+    p.extents.clear();
+    p.raw_open = false;
+}
 
 } // namespace onesea::core

@@ -173,6 +173,7 @@ int start(const sea_config *config)
     e.slot = e.inherited.slot;
     set_log_rank(e.rank);
     e.arena.slot_at(e.slot).pid.store(int(getpid()), std::memory_order_release);
+    e.arena.slot_at(e.slot).raw_open = 0;
     e.arena.slot_at(e.slot).initialized = 1;
     if (int s = open_counts()) return s;
     if (int s = open_transports()) return s;
@@ -190,6 +191,7 @@ void tear_down()
     close_windows();
     e.net.reset();
     e.shm.reset();
+    e.raw.reset();
     if (e.inherited.udp_fd >= 0) ::close(e.inherited.udp_fd);
     if (e.sleep.kick_fd >= 0) ::close(std::exchange(e.sleep.kick_fd, -1));
     if (e.arena)
@@ -294,6 +296,7 @@ int sea_finalize(void)
     }
     for (auto &l : lifecycles())
         if (l.ended) l.ended();
+    e.arena.slot_at(e.slot).raw_open = 0;
     e.arena.slot_at(e.slot).initialized = 2;
     e.state = role::ended;
     tear_down();

@@ -3,8 +3,8 @@
 // has said where it goes; then the target pulls it straight there. Every message is answered by `done` when its
 // handlers have returned.
 //
-//   payload of am, am_long:  | u32 header bytes | u32 0 | u64 target counter | header, padded to 8 | data, or u64 bytes
-//   |
+//   payload of am, am_long:  | u32 header bytes | u32 0 | u64 counter | header, padded to 8 | data, or u64 bytes |
+//   counter: position of the target counter at the target, 0: none
 #include "core/transfer.hpp"
 
 #include <algorithm>
@@ -32,12 +32,12 @@ struct sending {
     std::size_t data_bytes;
 };
 
-void start_message(operation *op, const sending &s, bool ordered, sea_addr counter)
+void start_message(operation *op, const sending &s, bool ordered, place counter)
 {
     transport *t = engine().route(s.rank);
     if (!t) return note_error(op, SEA_ERR_DEAD, fmt::format("rank {} has ended", s.rank));
     alignas(8) std::byte prefix[sizeof(message_head) + SEA_AM_HEADER_MAX] = {};
-    message_head head{std::uint32_t(s.header_bytes), 0, counter};
+    message_head head{std::uint32_t(s.header_bytes), 0, counter.position};
     std::memcpy(prefix, &head, sizeof head);
     if (s.header_bytes) std::memcpy(prefix + sizeof head, s.header, s.header_bytes);
     outgoing m;
@@ -76,7 +76,7 @@ int send(const sending &s, const sea_opts *opts)
     operation *op = begin(s.rank, opts);
     if (s.id >= SEA_AM_IDS) op->finished = told_by_its_layer;
     bool ordered = opts && (opts->flags & SEA_ORDERED);
-    sea_addr counter = opts ? opts->target_counter : SEA_NULL;
+    const place counter = counter_place(opts, s.rank);
     if (op->after == SEA_OP_NONE && !ordered) {
         run_or_defer(op, [&](operation *o) { start_message(o, s, ordered, counter); });
     } else { // the header is copied at once
@@ -96,16 +96,8 @@ void answer(const handler_task &task, int status)
     auto &e = engine();
     message_head head;
     std::memcpy(&head, task.bytes.data(), sizeof head);
-    if (status == SEA_OK && head.counter != SEA_NULL) {
-        void *memory = nullptr;
-        shm::segment *segment = nullptr;
-        if (rank_of(head.counter) != e.rank)
-            status = SEA_ERR_ADDRESS;
-        else
-            status = e.resolve(sea_addr_offset(head.counter), 8, true, &memory, &segment);
-        if (status == SEA_OK && reinterpret_cast<std::uintptr_t>(memory) % 8) status = SEA_ERR_ALIGN;
-        if (status == SEA_OK) bump(static_cast<sea_counter *>(memory));
-    }
+    std::uint64_t old;
+    if (status == SEA_OK && head.counter) status = own_update(head.counter, SEA_ATOMIC_ADD, 8, 1, 0, &old);
     if (task.pulls) e.handlers.resume(task.source);
     send_done(task.source, task.id, status);
 }

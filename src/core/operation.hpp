@@ -14,6 +14,15 @@
 
 namespace onesea::core {
 
+// Memory of a rank: an offset in its window, or raw_space and an address of its process.
+struct place {
+    int rank = -1;
+    std::uint64_t position = 0; // 0: none
+    explicit operator bool() const { return position != 0; }
+    bool raw() const { return position & raw_space; }
+};
+inline place place_of(sea_addr a) { return {sea_addr_rank(a), sea_addr_offset(a)}; }
+
 // What is set back when an operation's place is used again.
 struct operation_state {
     enum class phase : std::uint8_t { free, deferred, active, done };
@@ -34,11 +43,11 @@ struct operation_state {
     std::int32_t status = SEA_OK;
     std::int32_t failed_start = SEA_OK; // what became of its start condition
     std::uint32_t parts = 0;
-    bool ack_part = false;             // one of the parts ends when all messages have been executed
-    std::uint32_t deliveries = 0;      // messages of transports that still point here
-    std::uint32_t answers = 0;         // parts that end when the last of reply_bytes has come
-    std::uint64_t reply_bytes = 0;     // get: still to come
-    sea_addr counter_after = SEA_NULL; // get: the target counter, told at the end
+    bool ack_part = false;         // one of the parts ends when all messages have been executed
+    std::uint32_t deliveries = 0;  // messages of transports that still point here
+    std::uint32_t answers = 0;     // parts that end when the last of reply_bytes has come
+    std::uint64_t reply_bytes = 0; // get: still to come
+    place counter_after;           // get: the target counter, told at the end
 
     // put, atomic: extents of the target that are being asked for
     std::uint32_t checks = 0;
@@ -58,7 +67,7 @@ struct operation : delivery, operation_state {
     std::uint32_t index = 0;
     std::uint32_t generation = 1;
     struct signal {
-        sea_addr word;
+        place word;
         std::uint64_t value;
         int kind;
     };

@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::size_t quick_limit = 1024; // bytes
 
-bool in_window(sea_addr address, std::size_t bytes)
+bool in_reach(place target, std::size_t bytes)
 {
-    std::uint64_t offset = sea_addr_offset(address);
+    if (target.raw()) return in_raw_space(target.position, bytes);
+    const std::uint64_t offset = target.position;
     std::uint64_t limit = offset < shm::segments_from ? engine().arena.header().heap_bytes : SEA_OFFSET_MASK + 1;
     return offset != 0 && offset < limit && bytes <= limit - offset;
 }
@@ -33,9 +34,9 @@ void note(peer &p, int status, std::string text)
 
 bool plain(const sea_opts *opts)
 {
-    return !opts ||
-           (opts->size == sizeof(sea_opts) && !opts->op && (opts->flags & ~SEA_NOWAIT) == 0 && !opts->origin_counter &&
-            !opts->remote_counter && opts->target_counter == SEA_NULL && opts->after == SEA_OP_NONE);
+    return !opts || (known_size(opts) && !raw_counter(opts) && !opts->op && (opts->flags & ~SEA_NOWAIT) == 0 &&
+                     !opts->origin_counter && !opts->remote_counter && opts->target_counter == SEA_NULL &&
+                     opts->after == SEA_OP_NONE);
 }
 
 void remember_carrier(int rank)
@@ -57,43 +58,45 @@ void quick_settled(delivery *d, int status)
     if (--e.quick_unfinished == 0) start_who_waits_for_all();
 }
 
-void quick_refused(int rank, std::uint64_t offset, int status)
+void quick_refused(place target, int status)
 {
-    note(engine().peer_of(rank), status,
-         fmt::format("rank {} refused a put to offset {:#x}: {}", rank, offset, sea_strerror(status)));
+    note(engine().peer_of(target.rank), status,
+         fmt::format("rank {} refused a put to {}: {}", target.rank, position_text(target), sea_strerror(status)));
 }
 
-int quick_put(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts)
+int quick_word(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts)
+{
+    sea_window_ *window;
+    std::uint64_t *word, value;
+    if (bytes != 8 || !source || !plain(opts) || !sea_fast_word_(target, &window, &word)) return not_native;
+    std::memcpy(&value, source, sizeof value);
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+    sea_fast_count_(&window->puts);
+    return SEA_OK;
+}
+
+int quick_put(place target, const void *source, std::size_t bytes, const sea_opts *opts)
 {
     auto &e = engine();
     if (bytes - 1 >= quick_limit || !source || !plain(opts)) return not_native;
-    sea_window_ *window;
-    std::uint64_t *word, value;
-    if (bytes == 8 && sea_fast_word_(target, &window, &word)) { // as the inlined path, which options keep a call from
-        std::memcpy(&value, source, sizeof value);
-        __atomic_store_n(word, value, __ATOMIC_RELAXED);
-        sea_fast_count_(&window->puts);
-        return SEA_OK;
-    }
     if (e.state.load(std::memory_order_acquire) != role::running) return not_native;
-    const int rank = rank_of(target);
     locked lock = enter();
-    if (rank != e.last_peer_rank || !e.last_peer || e.waiting_for_all > 0) return not_native;
+    if (target.rank != e.last_peer_rank || !e.last_peer || e.waiting_for_all > 0) return not_native;
     peer &p = *e.last_peer;
-    if (!p.carrier || !in_window(target, bytes)) return not_native;
-    if (p.unfinished[0] + p.unfinished[1] >= most_unfinished) bound_unfinished(lock, rank, opts);
+    if (!p.carrier || !in_reach(target, bytes)) return not_native;
+    if (p.unfinished[0] + p.unfinished[1] >= most_unfinished) bound_unfinished(lock, target.rank, opts);
     if (!p.carrier) return not_native; // it has ended meanwhile
     ++p.unfinished[p.epoch];
     ++e.quick_unfinished;
-    count(rank, &pair_counts::puts, bytes, 0);
+    count(target.rank, &pair_counts::puts, bytes, 0);
     outgoing m;
     m.head.type = frame_type::put;
-    m.head.position = sea_addr_offset(target);
+    m.head.position = target.position;
     m.head.id = quick_id;
     m.payload = source;
     m.bytes = bytes;
     m.done = &p.quick[p.epoch];
-    p.carrier->send(rank, m);
+    p.carrier->send(target.rank, m);
     activity();
     return SEA_OK;
 }

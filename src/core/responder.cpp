@@ -46,26 +46,32 @@ bool read_words(std::span<const std::byte> payload, std::uint64_t (&words)[Words
     return true;
 }
 
-// An error, and no signal: those of that operation that follow are not executed.
-void refuse(int source, const frame &head, int status)
-{
-    if (head.flags & frame_flags::signals) engine().refused.insert({source, head.id});
-    send_done(source, head.id, status, head.position);
-}
-
 void on_put(int source, const frame &head, std::span<const std::byte> payload)
 {
-    void *memory = nullptr;
-    shm::segment *segment = nullptr;
-    int s = engine().resolve(head.position, payload.size(), true, &memory, &segment);
-    if (s != SEA_OK) return refuse(source, head, s);
-    shm::copy_plain(memory, payload.data(), payload.size());
+    auto &e = engine();
+    if ((head.position & raw_space) && e.raw && in_raw_space(head.position, payload.size()))
+        return e.raw->gather(source, head, payload);
+    if (e.raw) e.raw->finish_gathered();
+    int s = own_write(head.position, payload.data(), payload.size());
+    if (s != SEA_OK) refuse(source, head, s);
+}
+
+void on_raw_get(int source, const frame &head, std::uint64_t bytes, std::uint64_t cookie)
+{
+    auto &e = engine();
+    std::byte copy[copied_answer];
+    if (in_raw_space(head.position, bytes) && e.raw && bytes > sizeof copy)
+        return e.raw->answer(source, head.id, cookie, head.position, bytes);
+    int s = bytes <= sizeof copy ? own_read(copy, head.position, bytes) : SEA_ERR_ACCESS;
+    if (s != SEA_OK) return send_done(source, head.id, s, head.position);
+    send_data(source, head.id, cookie, copy, bytes, nullptr, nullptr);
 }
 
 void on_get(int source, const frame &head, std::span<const std::byte> payload)
 {
     std::uint64_t wanted[2];
     if (!read_words(payload, wanted)) return send_done(source, head.id, SEA_ERR_INTERNAL, head.position);
+    if (head.position & raw_space) return on_raw_get(source, head, wanted[0], wanted[1]);
     void *memory = nullptr;
     shm::segment *segment = nullptr;
     int s = engine().resolve(head.position, wanted[0], false, &memory, &segment);
@@ -111,12 +117,7 @@ int update_word(const frame &head, std::span<const std::byte> payload, std::uint
     std::uint64_t words[2];
     unsigned kind = head.aux & 0xffu, width = (head.aux >> 8) & 0x7fu;
     if (!read_words(payload, words) || kind > SEA_ATOMIC_XOR || (width != 4 && width != 8)) return SEA_ERR_INTERNAL;
-    void *memory = nullptr;
-    shm::segment *segment = nullptr;
-    if (int s = engine().resolve(head.position, width, true, &memory, &segment)) return s;
-    if (reinterpret_cast<std::uintptr_t>(memory) % width) return SEA_ERR_ALIGN;
-    *old = shm::cpu_atomic(memory, sea_atomic_kind(kind), int(width), words[0], words[1]);
-    return SEA_OK;
+    return own_update(head.position, sea_atomic_kind(kind), int(width), words[0], words[1], old);
 }
 
 void send_value(int rank, std::uint64_t id, const void *words, std::size_t bytes)
@@ -153,25 +154,23 @@ void on_signal(int source, const frame &head, std::span<const std::byte> payload
         if (!(head.flags & frame_flags::signals)) engine().refused.erase(r);
         return;
     }
-    std::uint64_t value[1];
-    void *memory = nullptr;
-    shm::segment *segment = nullptr;
-    int s = read_words(payload, value) ? engine().resolve(head.position, 8, true, &memory, &segment) : SEA_ERR_INTERNAL;
-    if (s == SEA_OK && reinterpret_cast<std::uintptr_t>(memory) % 8) s = SEA_ERR_ALIGN;
-    if (s != SEA_OK) return send_done(source, head.id, s, head.position);
-    shm::cpu_atomic(memory, head.aux == SEA_SIGNAL_ADD ? SEA_ATOMIC_ADD : SEA_ATOMIC_SWAP, 8, value[0], 0);
+    std::uint64_t value[1], old;
+    const auto kind = head.aux == SEA_SIGNAL_ADD ? SEA_ATOMIC_ADD : SEA_ATOMIC_SWAP;
+    int s = read_words(payload, value) ? own_update(head.position, kind, 8, value[0], 0, &old) : SEA_ERR_INTERNAL;
+    if (s != SEA_OK) send_done(source, head.id, s, head.position);
 }
 
 void on_done(int source, const frame &head)
 {
     int status = std::int16_t(head.aux);
-    if (head.id == quick_id) return quick_refused(source, head.position, status);
+    const place refused{source, head.position};
+    if (status == SEA_ERR_ACCESS && refused.raw()) forget_extents(source);
+    if (head.id == quick_id) return quick_refused(refused, status);
     operation *op = engine().operations.find(head.id);
     if (!op || op->state != operation::phase::active) return;
     if (status == SEA_ERR_ADDRESS) forget_extents(source);
     if (status == SEA_OK) return part_done(op, SEA_OK);
-    note_error(op, status,
-               fmt::format("rank {} refused offset {:#x}: {}", source, head.position, sea_strerror(status)));
+    note_error(op, status, fmt::format("rank {} refused {}: {}", source, position_text(refused), sea_strerror(status)));
     if (op->awaits_reply) complete(op, op->status);
 }
 
@@ -187,21 +186,21 @@ void on_copy(int source, const frame &head, std::span<const std::byte> payload)
     auto &e = engine();
     std::uint64_t wanted[3];
     if (!read_words(payload, wanted)) return send_done(source, head.id, SEA_ERR_INTERNAL, head.position);
-    sea_addr target = wanted[0], counter = wanted[2];
+    const place target = place_of(wanted[0]), counter{target.rank, wanted[2]};
     std::size_t bytes = wanted[1];
     void *memory = nullptr;
     shm::segment *segment = nullptr;
     int s = e.resolve(head.position, bytes, false, &memory, &segment);
-    if (s == SEA_OK && !e.route(rank_of(target))) s = SEA_ERR_DEAD;
-    if (s == SEA_OK && counter % 8) s = SEA_ERR_ALIGN;
+    if (s == SEA_OK && !e.route(target.rank)) s = SEA_ERR_DEAD;
+    if (s == SEA_OK && counter.position % 8) s = SEA_ERR_ALIGN;
     if (s != SEA_OK) return send_done(source, head.id, s, head.position);
-    operation *op = begin(rank_of(target), nullptr);
+    operation *op = begin(target.rank, nullptr);
     op->context = reinterpret_cast<void *>(std::intptr_t(source));
     op->context_id = head.id;
     op->finished = report_copy;
     op->memory = segment;
     if (segment) ++segment->users;
-    if (counter != SEA_NULL) op->signals.push_back({counter, 1, SEA_SIGNAL_ADD});
+    if (counter) op->signals.push_back({counter, 1, SEA_SIGNAL_ADD});
     run_or_defer(op, [=](operation *o) {
         start_put(o, target, memory, bytes, false);
         start_signals(o);
@@ -219,10 +218,19 @@ void on_alloc(int source, const frame &head, std::span<const std::byte> payload)
     send_value(source, head.id, &offset, sizeof offset);
 }
 
-void on_extent(int source, const frame &head)
+void on_extent(int source, const frame &head, std::span<const std::byte> payload)
 {
     auto &e = engine();
-    std::uint64_t words[2] = {0, 0};
+    std::uint64_t words[2] = {0, 0}, bytes[1];
+    if (head.position & raw_space) {
+        int s = read_words(payload, bytes) && in_raw_space(head.position, bytes[0])
+                    ? own_writable(head.position, bytes[0])
+                    : SEA_ERR_ADDRESS;
+        if (s != SEA_OK) return send_done(source, head.id, s, head.position);
+        words[0] = head.position;
+        words[1] = head.position + bytes[0];
+        return send_value(source, head.id, words, sizeof words);
+    }
     if (shm::segment *s = e.shm->own_segments().find(head.position, 1)) {
         words[0] = s->offset;
         words[1] = s->flags & SEA_READ_ONLY ? s->offset : s->offset + s->bytes;
@@ -241,6 +249,12 @@ void on_usage(int source, const frame &head)
 }
 
 } // namespace
+
+void refuse(int source, const frame &head, int status)
+{
+    if (head.flags & frame_flags::signals) engine().refused.insert({source, head.id});
+    send_done(source, head.id, status, head.position);
+}
 
 void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset)
 {
@@ -294,8 +308,14 @@ int engine_state::resolve(std::uint64_t offset, std::uint64_t bytes, bool write,
     return SEA_OK;
 }
 
+void engine_state::about_to_acknowledge()
+{
+    if (raw) raw->finish_gathered();
+}
+
 void engine_state::receive(int source, const frame &head, std::span<const std::byte> payload)
 {
+    if (raw && head.type != frame_type::put) raw->finish_gathered();
     switch (head.type) {
     case frame_type::put:
         return on_put(source, head, payload);
@@ -324,7 +344,7 @@ void engine_state::receive(int source, const frame &head, std::span<const std::b
         return send_done(source, head.id, shm->heap_of(rank)->release(head.position) ? SEA_OK : SEA_ERR_ADDRESS,
                          head.position);
     case frame_type::extent:
-        return on_extent(source, head);
+        return on_extent(source, head, payload);
     case frame_type::usage:
         return on_usage(source, head);
     }

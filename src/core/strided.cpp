@@ -77,15 +77,15 @@ int read_box(const char *function, const int64_t *remote, const int64_t *local, 
 // The whole box lies in its rank's window.
 int check_box(const char *function, const box &b, sea_addr base, const void *local, const sea_opts *opts)
 {
-    if (b.empty()) return check_transfer(function, base, local, 0, opts);
-    if (int s = check_transfer(function, base, local, b.counts[0], opts)) return s;
+    if (b.empty()) return check_transfer(function, place_for(base, 0, opts), local, 0, opts);
+    if (int s = check_transfer(function, place_of(base), local, b.counts[0], opts)) return s;
     std::int64_t low = 0, high = 0;
     bool fits = b.bounds(&low, &high);
     auto offset = std::int64_t(sea_addr_offset(base));
     if (!fits || offset + low < 0 || offset + high > std::int64_t(SEA_OFFSET_MASK) + 1)
         return fail(SEA_ERR_ADDRESS, "{}: the box around {:#x} leaves the window of rank {}", function, base,
                     rank_of(base));
-    return check_range(function, base + std::uint64_t(low), std::uint64_t(high - low));
+    return check_range(function, place_of(base + std::uint64_t(low)), std::uint64_t(high - low));
 }
 
 // Runs an operation of pieces: start(op) makes them. bytes_out, bytes_in: for the statistics.
@@ -101,9 +101,8 @@ int run_pieces(int rank, bool is_get, std::uint64_t bytes, const sea_opts *opts,
         count(rank, &pair_counts::puts, bytes, 0);
     operation *op = begin(rank, opts);
     bool ordered = opts && (opts->flags & SEA_ORDERED);
-    sea_addr counter = opts ? opts->target_counter : SEA_NULL;
     if (is_get)
-        op->counter_after = counter;
+        op->counter_after = counter_place(opts, rank);
     else
         signal_counter(op, opts);
     run_or_defer(op, [=](operation *o) {
@@ -120,22 +119,50 @@ std::uint64_t total(const box &b)
     return bytes;
 }
 
-int check_pieces(const char *function, const sea_piece *pieces, size_t n, const sea_opts *opts, std::uint64_t *bytes)
+// Also the rank that they are on; without bytes, that of the target counter.
+int check_pieces(const char *function, const sea_piece *pieces, size_t n, const sea_opts *opts, int *rank,
+                 std::uint64_t *bytes)
 {
     if (int s = check_started(function)) return s;
-    if (n == 0) return check_transfer(function, SEA_NULL, nullptr, 0, opts);
-    if (!pieces) return fail(SEA_ERR_INVALID, "{}: {} pieces at {}", function, n, fmt::ptr(pieces));
+    if (n > 0 && !pieces) return fail(SEA_ERR_INVALID, "{}: {} pieces at {}", function, n, fmt::ptr(pieces));
+    if (n == 0 && opts && known_size(opts) && raw_counter(opts))
+        return fail(SEA_ERR_INVALID, "{}: no piece tells on which rank the raw target counter is", function);
     for (size_t i = 0; i < n; ++i) {
-        if (rank_of(pieces[i].remote) != rank_of(pieces[0].remote))
-            return fail(SEA_ERR_INVALID, "{}: piece {} is on rank {}, piece 0 on rank {}", function, i,
-                        rank_of(pieces[i].remote), rank_of(pieces[0].remote));
-        if (int s = check_transfer(function, pieces[i].remote, pieces[i].local, pieces[i].bytes, nullptr)) return s;
+        const place p = place_of(pieces[i].remote);
+        if (p.rank != rank_of(pieces[0].remote))
+            return fail(SEA_ERR_INVALID, "{}: piece {} is on rank {}, piece 0 on rank {}", function, i, p.rank,
+                        rank_of(pieces[0].remote));
+        if (int s = check_transfer(function, p, pieces[i].local, pieces[i].bytes, nullptr)) return s;
         *bytes += pieces[i].bytes;
     }
-    return check_opts(opts, rank_for(pieces[0].remote, *bytes, opts));
+    *rank = place_for(n ? pieces[0].remote : SEA_NULL, *bytes, opts).rank;
+    return check_opts(opts, *rank);
+}
+
+std::vector<piece> listed(const sea_piece *pieces, size_t n)
+{
+    std::vector<piece> list(n);
+    for (size_t i = 0; i < n; ++i) list[i] = {place_of(pieces[i].remote), pieces[i].local, pieces[i].bytes};
+    return list;
 }
 
 } // namespace
+
+int put_pieces(int rank, std::vector<piece> pieces, std::uint64_t bytes, const sea_opts *opts)
+{
+    return run_pieces(rank, false, bytes, opts, [list = std::move(pieces)](operation *op, bool ordered) {
+        for (const piece &p : list) start_put(op, p.remote, p.local, p.bytes, ordered);
+    });
+}
+
+int get_pieces(int rank, std::vector<piece> pieces, std::uint64_t bytes, const sea_opts *opts)
+{
+    return run_pieces(rank, true, bytes, opts, [list = std::move(pieces)](operation *op, bool ordered) {
+        op->local_at_end = true;
+        for (const piece &p : list) start_get(op, p.local, p.remote, p.bytes, ordered);
+    });
+}
+
 } // namespace onesea::core
 
 using namespace onesea;
@@ -148,11 +175,11 @@ int sea_put_strided(sea_addr target, const int64_t *target_strides, const void *
     box b;
     if (int s = read_box("sea_put_strided", target_strides, source_strides, counts, levels, &b)) return s;
     if (int s = check_box("sea_put_strided", b, target, source, opts)) return s;
-    return run_pieces(rank_for(target, total(b), opts), false, total(b), opts, [=](operation *op, bool ordered) {
+    return run_pieces(place_for(target, total(b), opts).rank, false, total(b), opts, [=](operation *op, bool ordered) {
         if (b.empty()) return;
         b.for_each_run([&](std::int64_t remote, std::int64_t local) {
-            start_put(op, target + std::uint64_t(remote), static_cast<const char *>(source) + local, b.counts[0],
-                      ordered);
+            start_put(op, place_of(target + std::uint64_t(remote)), static_cast<const char *>(source) + local,
+                      b.counts[0], ordered);
         });
     });
 }
@@ -164,11 +191,12 @@ int sea_get_strided(void *target, const int64_t *target_strides, sea_addr source
     box b;
     if (int s = read_box("sea_get_strided", source_strides, target_strides, counts, levels, &b)) return s;
     if (int s = check_box("sea_get_strided", b, source, target, opts)) return s;
-    return run_pieces(rank_for(source, total(b), opts), true, total(b), opts, [=](operation *op, bool ordered) {
+    return run_pieces(place_for(source, total(b), opts).rank, true, total(b), opts, [=](operation *op, bool ordered) {
         op->local_at_end = true;
         if (b.empty()) return;
         b.for_each_run([&](std::int64_t remote, std::int64_t local) {
-            start_get(op, static_cast<char *>(target) + local, source + std::uint64_t(remote), b.counts[0], ordered);
+            start_get(op, static_cast<char *>(target) + local, place_of(source + std::uint64_t(remote)), b.counts[0],
+                      ordered);
         });
     });
 }
@@ -176,22 +204,15 @@ int sea_get_strided(void *target, const int64_t *target_strides, sea_addr source
 int sea_put_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
 {
     std::uint64_t bytes = 0;
-    if (int s = check_pieces("sea_put_vector", pieces, n, opts, &bytes)) return s;
-    std::vector<sea_piece> list(pieces, pieces + n);
-    return run_pieces(rank_for(n ? list[0].remote : SEA_NULL, bytes, opts), false, bytes, opts,
-                      [list](operation *op, bool ordered) {
-                          for (const sea_piece &p : list) start_put(op, p.remote, p.local, p.bytes, ordered);
-                      });
+    int rank = -1;
+    if (int s = check_pieces("sea_put_vector", pieces, n, opts, &rank, &bytes)) return s;
+    return put_pieces(rank, listed(pieces, n), bytes, opts);
 }
 
 int sea_get_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
 {
     std::uint64_t bytes = 0;
-    if (int s = check_pieces("sea_get_vector", pieces, n, opts, &bytes)) return s;
-    std::vector<sea_piece> list(pieces, pieces + n);
-    return run_pieces(rank_for(n ? list[0].remote : SEA_NULL, bytes, opts), true, bytes, opts,
-                      [list](operation *op, bool ordered) {
-                          op->local_at_end = true;
-                          for (const sea_piece &p : list) start_get(op, p.local, p.remote, p.bytes, ordered);
-                      });
+    int rank = -1;
+    if (int s = check_pieces("sea_get_vector", pieces, n, opts, &rank, &bytes)) return s;
+    return get_pieces(rank, listed(pieces, n), bytes, opts);
 }

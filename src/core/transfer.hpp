@@ -4,12 +4,30 @@
 
 #include "core/engine.hpp"
 
+#include <vector>
+
 namespace onesea::core {
 
-int check_transfer(const char *function, sea_addr address, const void *local, std::size_t bytes, const sea_opts *opts);
+// put and get of the program, to or from wherever; the text of errors begins with the function's name.
+int put(const char *function, place target, const void *source, std::size_t bytes, const sea_opts *opts);
+int get(const char *function, void *target, place source, std::size_t bytes, const sea_opts *opts);
+int update(const char *function, sea_atomic_kind kind, place target, int width, std::uint64_t operand,
+           std::uint64_t compare, void *old, const sea_opts *opts);
 
-// The rank that an operation counts for: of the address, or, without bytes, of the target counter or this one.
-int rank_for(sea_addr address, std::uint64_t bytes, const sea_opts *opts);
+struct piece {
+    place remote;
+    void *local;
+    std::size_t bytes;
+};
+// Pieces on one rank as one operation.
+int put_pieces(int rank, std::vector<piece> pieces, std::uint64_t bytes, const sea_opts *opts);
+int get_pieces(int rank, std::vector<piece> pieces, std::uint64_t bytes, const sea_opts *opts);
+
+int check_transfer(const char *function, place where, const void *local, std::size_t bytes, const sea_opts *opts);
+
+// Where an operation on this address goes, for which rank it counts: without bytes, that of the target counter, else
+// this one.
+place place_for(sea_addr address, std::uint64_t bytes, const sea_opts *opts);
 
 // The operation announces itself to the target counter of its options.
 void signal_counter(operation *op, const sea_opts *opts);
@@ -29,6 +47,16 @@ bool plain(const sea_opts *opts);
 void remember_carrier(int rank);
 
 // quick.cpp: SEA_OK if the put was made without an operation; not_native: the long way, which also finds what is wrong.
-int quick_put(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts);
+int quick_put(place target, const void *source, std::size_t bytes, const sea_opts *opts);
+// As the inlined path of 8 bytes, from which options keep a call.
+int quick_word(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts);
+
+// The greatest address of raw space; user memory ends far below.
+inline constexpr std::uint64_t raw_end = std::uint64_t(1) << 62;
+inline bool in_raw_space(std::uint64_t position, std::uint64_t bytes)
+{
+    const std::uint64_t address = position & ~raw_space;
+    return address < raw_end && bytes <= raw_end - address;
+}
 
 } // namespace onesea::core

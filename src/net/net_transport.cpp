@@ -288,6 +288,7 @@ bool net_transport::take_all(nanoseconds now)
 
 void net_transport::answer(nanoseconds now)
 {
+    if (!touched_.empty()) sink_.about_to_acknowledge();
     const bool answers_follow = sink_.answers_follow();
     for (std::size_t i = 0; i < touched_.size(); ++i) {
         touched_[i]->touched = false;

@@ -21,7 +21,7 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 2;
+inline constexpr std::uint32_t arena_version = 3;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t ring_bytes = 32 * 1024; // of data, per ordered pair of local ranks
 inline constexpr std::size_t heap_granule = 64;
@@ -59,6 +59,7 @@ struct alignas(64) slot {
     std::int32_t doorbell;                           // number of its eventfd, the same in every process of the node
     std::atomic<std::int32_t> pid;                   // set by the rank in sea_init
     std::atomic<std::uint32_t> initialized;          // 1 after sea_init, 2 after sea_finalize
+    std::atomic<std::uint32_t> raw_open;             // 1: others may access all memory of the process
     alignas(64) std::atomic<std::uint32_t> sleeping; // 0, or what its doorbell is to be rung after, as below
     alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64]; // bit s: slot s put something in its ring to here
 };

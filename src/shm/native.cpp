@@ -59,23 +59,38 @@ std::uint64_t cpu_atomic(void *address, sea_atomic_kind kind, int width, std::ui
     return update(address, kind, operand, compare);
 }
 
-int copy_other_process(int pid, void *remote, void *local, std::size_t bytes, bool write)
+int copy_other_process(int pid, void *remote, void *local, std::size_t bytes, bool write, std::size_t *copied)
 {
     if (pid <= 0) return not_native;
     constexpr std::size_t at_once = std::size_t(1) << 30; // the system call moves at most 2 GiB - 4 KiB
-    for (std::size_t done = 0; done < bytes;) {
+    std::size_t done = 0;
+    int status = SEA_OK;
+    while (done < bytes && status == SEA_OK) {
         iovec here{static_cast<char *>(local) + done, std::min(at_once, bytes - done)};
         iovec there{static_cast<char *>(remote) + done, here.iov_len};
         ssize_t n =
             write ? process_vm_writev(pid, &here, 1, &there, 1, 0) : process_vm_readv(pid, &here, 1, &there, 1, 0);
-        if (n <= 0) {
-            if (n < 0 && errno == ESRCH) return SEA_ERR_DEAD;
-            if (n < 0 && (errno == EPERM || errno == ENOSYS)) return not_native;
-            return SEA_ERR_ACCESS;
-        }
-        done += std::size_t(n);
+        if (n > 0)
+            done += std::size_t(n);
+        else if (n < 0 && errno == ESRCH)
+            status = SEA_ERR_DEAD;
+        else if (n < 0 && (errno == EPERM || errno == ENOSYS))
+            status = not_native;
+        else
+            status = SEA_ERR_ACCESS;
     }
-    return SEA_OK;
+    if (copied) *copied = done;
+    return status;
+}
+
+int copy_anywhere(int pid, std::uint64_t remote, void *local, std::size_t bytes, bool write)
+{
+    std::size_t done = 0;
+    int status = copy_other_process(pid, reinterpret_cast<void *>(remote), local, bytes, write, &done);
+    if (status != SEA_ERR_ACCESS) return status;
+    char byte;
+    void *bad = reinterpret_cast<void *>(remote + done);
+    return write && copy_other_process(pid, bad, &byte, 1, false) == SEA_OK ? SEA_ERR_ACCESS : SEA_ERR_ADDRESS;
 }
 
 } // namespace onesea::shm

@@ -191,6 +191,7 @@ bool shm_transport::consume_from(unsigned from, int limit)
     peer &p = peer_at(from);
     auto use = [&](const frame &f, std::span<const std::byte> payload) { sink_.receive(p.rank, f, payload); };
     bool any = p.from.consume(limit, use) > 0;
+    if (any) sink_.about_to_acknowledge();
     if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(from, asleep_for_messages);
     return any;
 }
@@ -288,7 +289,7 @@ bool shm_transport::idle() const { return sending_.empty(); }
 int shm_transport::put(int rank, std::uint64_t offset, const void *from, std::size_t bytes)
 {
     unsigned s = *slot_of(rank);
-    if (offset >= segments_from) return copy_registered(s, rank, offset, const_cast<void *>(from), bytes, true);
+    if (offset >= segments_from) return copy_private(s, rank, offset, const_cast<void *>(from), bytes, true);
     if (!heaps_[s]->contains(offset, bytes)) return SEA_ERR_ADDRESS;
     copy_plain(arena_.heap_data(s) + offset, from, bytes);
     return SEA_OK;
@@ -297,31 +298,39 @@ int shm_transport::put(int rank, std::uint64_t offset, const void *from, std::si
 int shm_transport::get(int rank, std::uint64_t offset, void *to, std::size_t bytes)
 {
     unsigned s = *slot_of(rank);
-    if (offset >= segments_from) return copy_registered(s, rank, offset, to, bytes, false);
+    if (offset >= segments_from) return copy_private(s, rank, offset, to, bytes, false);
     if (!heaps_[s]->contains(offset, bytes)) return SEA_ERR_ADDRESS;
     copy_plain(to, arena_.heap_data(s) + offset, bytes);
     return SEA_OK;
 }
 
-// Pinned: the owner takes a registration away, then waits until it has seen the pins of all others at 0 once. A process
-// that was killed while it copied is passed over, so it holds up nobody.
-int shm_transport::copy_registered(unsigned s, int rank, std::uint64_t offset, void *local, std::size_t bytes,
-                                   bool write)
+// Pinned: the owner takes a registration away, or closes its raw space, then waits until it has seen the pins of all
+// others at 0 once. A process that was killed while it copied is passed over, so it holds up nobody.
+int shm_transport::copy_private(unsigned s, int rank, std::uint64_t offset, void *local, std::size_t bytes, bool write)
 {
     if (rank == own_rank_) return not_native; // the owner checks its table under its lock
     auto &pins = arena_.ring(s, own_).pins;
     pins.fetch_add(1, std::memory_order_seq_cst);
-    int status = SEA_ERR_ADDRESS;
-    if (segment *g = segments(arena_.segments(s)).find(offset, bytes)) {
-        auto *remote = reinterpret_cast<char *>(g->memory + (offset - g->offset));
-        if (write && (g->flags & SEA_READ_ONLY))
-            status = SEA_ERR_ACCESS;
-        else
-            status =
-                copy_other_process(arena_.slot_at(s).pid.load(std::memory_order_acquire), remote, local, bytes, write);
-    }
+    int status = offset & raw_space ? copy_raw(s, offset & ~raw_space, local, bytes, write)
+                                    : copy_registered(s, offset, local, bytes, write);
     pins.fetch_sub(1, std::memory_order_seq_cst);
     return status;
+}
+
+int shm_transport::copy_registered(unsigned s, std::uint64_t offset, void *local, std::size_t bytes, bool write) const
+{
+    segment *g = segments(arena_.segments(s)).find(offset, bytes);
+    if (!g) return SEA_ERR_ADDRESS;
+    if (write && (g->flags & SEA_READ_ONLY)) return SEA_ERR_ACCESS;
+    auto *remote = reinterpret_cast<char *>(g->memory + (offset - g->offset));
+    return copy_other_process(arena_.slot_at(s).pid.load(std::memory_order_acquire), remote, local, bytes, write);
+}
+
+int shm_transport::copy_raw(unsigned s, std::uint64_t address, void *local, std::size_t bytes, bool write) const
+{
+    const slot &there = arena_.slot_at(s);
+    if (there.raw_open.load(std::memory_order_seq_cst) == 0) return SEA_ERR_ACCESS;
+    return copy_anywhere(there.pid.load(std::memory_order_acquire), address, local, bytes, write);
 }
 
 bool shm_transport::nobody_copies(std::vector<bool> *passed) const

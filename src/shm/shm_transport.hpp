@@ -53,8 +53,8 @@ class shm_transport final : public transport {
     // [any] The slot of a rank that is reached, nullptr if it is not.
     const unsigned *slot_of(int rank) const;
 
-    // [lock] Has every process of the node that may be copying from or to own registered memory been seen not to, since
-    // `passed` was empty? For the end of a registration.
+    // [lock] Has every process of the node that may be copying from or to own registered memory or raw space been seen
+    // not to, since `passed` was empty? For the end of a registration.
     bool nobody_copies(std::vector<bool> *passed) const;
 
     segments &own_segments() { return own_segments_; }
@@ -79,7 +79,9 @@ class shm_transport final : public transport {
     bool consume_from(unsigned from, int limit);
     void ring_if_asleep(unsigned slot, std::uint32_t needs);
     void mark_pending(unsigned to);
-    int copy_registered(unsigned slot, int rank, std::uint64_t offset, void *local, std::size_t bytes, bool write);
+    int copy_private(unsigned slot, int rank, std::uint64_t offset, void *local, std::size_t bytes, bool write);
+    int copy_registered(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write) const;
+    int copy_raw(unsigned slot, std::uint64_t address, void *local, std::size_t bytes, bool write) const;
 };
 
 } // namespace onesea::shm

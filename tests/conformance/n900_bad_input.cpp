@@ -160,7 +160,8 @@ LIGHT_STEP(903, null_unknown_flags_and_wrong_sizes_are_refused)
         CHECK_STATUS(SEA_ERR_INVALID, sea_copy(a, a, 8, &o));
         CHECK_STATUS(SEA_ERR_INVALID, sea_am_send(t.rank, 1, nullptr, 0, nullptr, 0, &o));
     }
-    for (std::size_t size : {std::size_t(0), std::size_t(1), sizeof(sea_opts) - 8, SIZE_MAX}) {
+    for (std::size_t size : {std::size_t(0), std::size_t(1), sizeof(sea_opts) - 4, sizeof(sea_opts) - 16,
+                             sizeof(sea_opts) + 8, SIZE_MAX}) {
         o = SEA_OPTS_INIT;
         o.size = size;
         CHECK_STATUS(SEA_ERR_INVALID, sea_put(a, &word, 8, &o));

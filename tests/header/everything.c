@@ -116,6 +116,26 @@ static void transfers(sea_addr there, int rank)
     OK(sea_fence_all());
 }
 
+static void raw_space(void)
+{
+    uint64_t word = 1, old = 0, value = 7;
+    sea_counter written = {0};
+    sea_raw_piece piece = {(uint64_t)(uintptr_t)&word, &value, sizeof value};
+    sea_opts opts = SEA_OPTS_INIT;
+    OK(sea_raw_open());
+    opts.target_raw_counter = (uint64_t)(uintptr_t)&written;
+    OK(sea_raw_put(0, piece.remote, &value, sizeof value, &opts));
+    OK(sea_raw_get(&old, 0, piece.remote, sizeof old, NULL));
+    EXPECT(old == 7);
+    OK(sea_raw_atomic(SEA_ATOMIC_ADD, 0, piece.remote, 8, 3, 0, &old, NULL));
+    OK(sea_raw_get_vector(0, &piece, 1, NULL));
+    EXPECT(value == 10);
+    OK(sea_raw_put_vector(0, &piece, 1, NULL));
+    OK(sea_fence(0));
+    OK(sea_counter_wait(&written, 1, 10.0));
+    OK(sea_raw_close());
+}
+
 static void atomics(sea_addr a)
 {
     uint64_t old8 = 0;
@@ -188,6 +208,7 @@ int main(void)
     EXPECT(sea_addr_rank(there) == right && sea_addr_offset(there) == (there & SEA_OFFSET_MASK));
     transfers(there, right);
     atomics(there);
+    raw_space();
     OK(sea_am_send(right, SEA_AM_IDS - 1, "head", 4, "hello", 6, NULL));
     OK(sea_counter_wait(&handled, 1, 30.0));
     OK(sea_heap_usage(right, &capacity, &used));

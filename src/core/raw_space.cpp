@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// sea_raw_open, sea_raw_close, and what own_raw_space does for others.
+#include "core/raw_space.hpp"
+
+#include "core/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace onesea::core {
+namespace {
+
+constexpr std::size_t chunk_bytes = 64 * 1024;
+constexpr unsigned most_chunks = 16;        // in flight to a rank; 1 MiB keeps a link busy
+constexpr std::size_t most_in_flight = 512; // altogether; when there are more, each rank has one
+constexpr std::size_t most_spare = 16;
+
+} // namespace
+
+struct own_raw_space::chunk : delivery {
+    own_raw_space *owner;
+    int rank;
+    std::array<std::byte, chunk_bytes> data;
+};
+
+own_raw_space::own_raw_space(std::unique_ptr<shm::careful_memory> memory) : memory_(std::move(memory)) {}
+
+own_raw_space::~own_raw_space() = default;
+
+int own_raw_space::create(std::unique_ptr<own_raw_space> *result)
+{
+    int error = 0;
+    auto memory = shm::careful_memory::create(&error);
+    if (!memory)
+        return fail(error == ENOMEM ? SEA_ERR_MEMORY : SEA_ERR_SYSTEM, "sea_raw_open: no memory for copies: {}",
+                    std::strerror(error));
+    result->reset(new own_raw_space(std::move(memory)));
+    return SEA_OK;
+}
+
+void own_raw_space::gather(int source, const frame &head, std::span<const std::byte> payload)
+{
+    const bool same = ((head.flags ^ first_.flags) & ~frame_flags::last) == 0;
+    const bool fits = gathered_ > 0 && source == source_ && head.id == first_.id && same &&
+                      head.position == first_.position + gathered_ &&
+                      payload.size() <= shm::careful_memory::bounce_bytes - gathered_;
+    if (!fits) {
+        finish_gathered();
+        if (!open || payload.size() > shm::careful_memory::bounce_bytes)
+            return refuse(source, head, open ? SEA_ERR_INTERNAL : SEA_ERR_ACCESS);
+        source_ = source;
+        first_ = head;
+    }
+    if (!payload.empty()) std::memcpy(memory_->gathered() + gathered_, payload.data(), payload.size());
+    gathered_ += payload.size();
+}
+
+void own_raw_space::write_gathered()
+{
+    const std::size_t bytes = std::exchange(gathered_, 0);
+    int s = memory_->write_gathered(first_.position & ~raw_space, bytes);
+    if (s != SEA_OK) refuse(source_, first_, s);
+}
+
+void own_raw_space::answer(int rank, std::uint64_t id, std::uint64_t cookie, std::uint64_t position,
+                           std::uint64_t bytes)
+{
+    askers_[rank].queue.push_back({id, cookie, position, bytes});
+    work(rank);
+}
+
+// Sends as much as may be in flight. What settles meanwhile is seen by the loop that is running.
+void own_raw_space::work(int rank)
+{
+    auto found = askers_.find(rank);
+    if (found == askers_.end() || found->second.busy) return;
+    asker &a = found->second;
+    a.busy = true;
+    while (!a.queue.empty() && (a.in_flight == 0 || (a.in_flight < most_chunks && flying_.size() < most_in_flight)))
+        send_next(rank, a);
+    a.busy = false;
+    if (a.queue.empty() && a.in_flight == 0) askers_.erase(found);
+}
+
+std::unique_ptr<own_raw_space::chunk> own_raw_space::take_chunk(int rank)
+{
+    std::unique_ptr<chunk> c;
+    if (spare_.empty()) {
+        c.reset(new chunk);
+    } else {
+        c = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    c->delivery::settled = chunk_settled;
+    c->owner = this;
+    c->rank = rank;
+    return c;
+}
+
+void own_raw_space::send_next(int rank, asker &a)
+{
+    pending &p = a.queue.front();
+    const std::size_t bytes = std::min<std::uint64_t>(chunk_bytes, p.bytes);
+    auto c = take_chunk(rank);
+    int s = open ? memory_->read(c->data.data(), p.position & ~raw_space, bytes) : SEA_ERR_ACCESS;
+    transport *t = engine().route(rank);
+    if (s != SEA_OK || !t) {
+        spare_.push_back(std::move(c));
+        const pending ended = p;
+        a.queue.pop_front();
+        return send_done(rank, ended.id, s, ended.position);
+    }
+    outgoing m;
+    m.head.type = frame_type::data;
+    m.head.position = p.cookie;
+    m.head.id = p.id;
+    m.payload = c->data.data();
+    m.bytes = bytes;
+    m.borrow = true;
+    m.done = c.get();
+    p.cookie += bytes;
+    p.position += bytes;
+    p.bytes -= bytes;
+    if (p.bytes == 0) a.queue.pop_front(); // before send(), which may tell that the rank has ended
+    ++a.in_flight;
+    flying_[c.get()] = std::move(c);
+    t->send(rank, m);
+}
+
+void own_raw_space::chunk_settled(delivery *d, int status)
+{
+    auto *c = static_cast<chunk *>(d);
+    own_raw_space &own = *c->owner;
+    const int rank = c->rank;
+    auto flown = own.flying_.extract(c);
+    if (own.spare_.size() < most_spare) own.spare_.push_back(std::move(flown.mapped()));
+    asker &a = own.askers_.at(rank);
+    --a.in_flight;
+    if (status != SEA_OK) a.queue.clear();
+    own.work(rank);
+}
+
+} // namespace onesea::core
+
+using namespace onesea;
+using namespace onesea::core;
+
+int sea_raw_open(void)
+{
+    if (int s = check_started("sea_raw_open")) return s;
+    auto &e = engine();
+    locked lock = enter();
+    if (!e.raw)
+        if (int s = own_raw_space::create(&e.raw)) return s;
+    e.raw->open = true;
+    e.arena.slot_at(e.slot).raw_open.store(1, std::memory_order_seq_cst);
+    return SEA_OK;
+}
+
+int sea_raw_close(void)
+{
+    if (int s = check_started("sea_raw_close")) return s;
+    auto &e = engine();
+    locked lock = enter();
+    if (!e.raw || !e.raw->open) return SEA_OK;
+    e.arena.slot_at(e.slot).raw_open.store(0, std::memory_order_seq_cst);
+    e.raw->open = false;
+    std::vector<bool> passed;
+    return wait(
+        lock, [&] { return e.shm->nobody_copies(&passed); }, thread_deadline(), 1'000'000); // a copy rings no bell
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Access to any address of this process, good or bad, without a fault: the kernel copies, and says where it could not.
+//
+//   write:  data -> bounce buffer (memory of a file) -> pread() of that file into the address
+//   read:   pwrite() from the address into the file -> bounce buffer
+//
+// pread() from memory costs less than half of process_vm_writev() on oneself. Long copies take the latter, which needs
+// no bounce. A word that is to be updated is first checked by a futex call that ORs 0 to it; then the CPU updates it.
+// In between another thread could unmap it: nothing that a process can do without a signal handler closes that gap.
+//
+// Not thread safe.
+#pragma once
+
+#include "onesea.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace onesea::shm {
+
+class careful_memory {
+  public:
+    static constexpr std::size_t bounce_bytes = 64 * 1024;
+
+    // nullptr: *error is the system's.
+    static std::unique_ptr<careful_memory> create(int *error);
+    ~careful_memory();
+    careful_memory(const careful_memory &) = delete;
+    careful_memory &operator=(const careful_memory &) = delete;
+
+    // All: SEA_OK, SEA_ERR_ADDRESS (not mapped), SEA_ERR_ACCESS (may not be written). The copies may have been made in
+    // part; within a page, write() makes all of it or nothing.
+    int write(std::uint64_t to, const void *from, std::size_t bytes);
+    int read(void *to, std::uint64_t from, std::size_t bytes);
+    // `address` is aligned to `width`, 4 or 8.
+    int update(std::uint64_t address, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,
+               std::uint64_t *old);
+    // Whether write() would succeed, found out at the ends of the range and from the map, without touching the rest.
+    int writable(std::uint64_t address, std::uint64_t bytes);
+
+    // Writes what the caller has put into the buffer `gathered`, of bounce_bytes.
+    std::byte *gathered() const { return memory_ + bounce_bytes; }
+    int write_gathered(std::uint64_t to, std::size_t bytes);
+
+  private:
+    careful_memory(int fd, std::byte *memory) : fd_(fd), memory_(memory) {}
+    int fd_;
+    std::byte *memory_; // of the file: the bounce buffer, then `gathered`
+
+    int from_file(std::size_t at, std::uint64_t to, std::size_t bytes);
+    int refusal(std::uint64_t address);
+};
+
+} // namespace onesea::shm
