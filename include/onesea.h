@@ -44,7 +44,7 @@ extern "C" {
 #define SEA_STATUS_MAP(X)                                                                   \
     X(SEA_OK, 0, "success")                                                                 \
     X(SEA_ERR_INVALID, -1, "an argument is not valid")                                      \
-    X(SEA_ERR_ADDRESS, -2, "the global address range is not inside one live segment")       \
+    X(SEA_ERR_ADDRESS, -2, "the address range is not inside one live segment or mapped")       \
     X(SEA_ERR_ALIGN, -3, "the address is not aligned to the size of the access")            \
     X(SEA_ERR_RANK, -4, "there is no such rank")                                            \
     X(SEA_ERR_HANDLE, -5, "this is not a handle that was given out")                        \

@@ -124,14 +124,14 @@ static void raw_space(void)
     sea_opts opts = SEA_OPTS_INIT;
     OK(sea_raw_open());
     opts.target_raw_counter = (uint64_t)(uintptr_t)&written;
-    OK(sea_raw_put(0, piece.remote, &value, sizeof value, &opts));
-    OK(sea_raw_get(&old, 0, piece.remote, sizeof old, NULL));
+    OK(sea_raw_put(sea_rank(), piece.remote, &value, sizeof value, &opts));
+    OK(sea_raw_get(&old, sea_rank(), piece.remote, sizeof old, NULL));
     EXPECT(old == 7);
-    OK(sea_raw_atomic(SEA_ATOMIC_ADD, 0, piece.remote, 8, 3, 0, &old, NULL));
-    OK(sea_raw_get_vector(0, &piece, 1, NULL));
+    OK(sea_raw_atomic(SEA_ATOMIC_ADD, sea_rank(), piece.remote, 8, 3, 0, &old, NULL));
+    OK(sea_raw_get_vector(sea_rank(), &piece, 1, NULL));
     EXPECT(value == 10);
-    OK(sea_raw_put_vector(0, &piece, 1, NULL));
-    OK(sea_fence(0));
+    OK(sea_raw_put_vector(sea_rank(), &piece, 1, NULL));
+    OK(sea_fence(sea_rank()));
     OK(sea_counter_wait(&written, 1, 10.0));
     OK(sea_raw_close());
 }
