@@ -54,3 +54,21 @@ function(onesea_install_helper)
     set_target_properties(${ARGN} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/onesea)
     set_property(GLOBAL APPEND PROPERTY onesea_helpers ${ARGN})
 endfunction()
+
+# onesea_compat(NAME PACKAGE source...): libNAME, a shared library over onesea.h alone, with its include/ folder, the
+# exports of libNAME.map, and a description for pkg-config under the name PACKAGE. Target NAME, alias onesea::NAME.
+function(onesea_compat name package)
+    add_library(${name} SHARED ${ARGN})
+    add_library(onesea::${name} ALIAS ${name})
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(${name} PUBLIC onesea)
+    target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+    set(map ${CMAKE_CURRENT_SOURCE_DIR}/lib${name}.map)
+    target_link_options(${name} PRIVATE -Wl,--version-script=${map})
+    set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                                             LINK_DEPENDS ${map})
+    set_property(GLOBAL APPEND PROPERTY onesea_compat_targets ${name})
+    set_property(GLOBAL APPEND PROPERTY onesea_compat_packages ${package})
+    set_property(GLOBAL APPEND PROPERTY onesea_compat_includes ${CMAKE_CURRENT_SOURCE_DIR}/include/)
+endfunction()

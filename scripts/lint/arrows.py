@@ -2,8 +2,9 @@
 """Arrows: a folder includes only what lies below it in the house.
 
 base < net, shm < core < coll, data, msg, dsm, io < compat, cli, python. observe stands on base alone; agent stands
-beside core on base, net, shm and observe; cli may also see agent. bench, examples and compat see what a user sees: onesea.h, onesea.hpp and their own
-folder; but bench/memory plays the launcher to real agents, and sees agent. The public header stands on nothing but the standard library.
+beside core on base, net, shm and observe; cli may also see agent. bench, examples and compat see what a user sees:
+onesea.h, onesea.hpp and their own folder; but compat/dsm stands on compat/lapi, and bench/memory plays the launcher to
+real agents, and sees agent. The public header stands on nothing but the standard library.
 """
 
 import re
@@ -26,6 +27,7 @@ BELOW = {
     "compat": set(),
     "include": set(),
 }
+ON = {"dsm": "lapi"}  # a compatibility library on another one
 FREE = ("tests", "packaging")  # tests may look everywhere
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -69,7 +71,7 @@ def check_file(tree, path):
         there = folder_of(found)
         if there not in (here, "include") and there not in BELOW[here]:
             problems.append(f"{path}:{number}: {here} must not include {there} ({match[2]})")
-        elif here == "compat" and there == "compat" and found.parts[1] != path.parts[1]:
+        elif here == "compat" and there == "compat" and found.parts[1] not in (path.parts[1], ON.get(path.parts[1])):
             problems.append(f"{path}:{number}: one compatibility library must not include another ({match[2]})")
     return problems
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fence of onesea says that all data has reached its targets. Messages may wait there for the right to run their
+// header handler (inbox.hpp), so each task that was sent one is asked to answer when those have been handled.
+#include "fence.hpp"
+
+#include "local.hpp"
+#include "message.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace lapi {
+namespace {
+
+// The time limit of this thread's calls of onesea, for a while.
+class limited {
+  public:
+    explicit limited(double seconds) { sea_set_timeout(seconds); }
+    ~limited() { sea_set_timeout(SEA_FOREVER); }
+    limited(const limited &) = delete;
+    limited &operator=(const limited &) = delete;
+};
+
+int data_fence(context &c, double seconds)
+{
+    limited here(seconds);
+    int result = LAPI_SUCCESS;
+    for (int t = 0; t < c.n; ++t) {
+        if (c.tasks[t].purged.load(std::memory_order_relaxed)) continue;
+        int status = sea_fence(t);
+        if (status == SEA_OK) continue;
+        result = from_sea(status);
+        report(c, result, status == SEA_ERR_TIMEOUT ? TMR_ERR : PUT_ERR, t);
+    }
+    return result;
+}
+
+struct flushes {
+    sea_counter answered = {0};
+    std::vector<std::atomic<bool>> done;
+    explicit flushes(std::size_t n) : done(n) {}
+};
+
+int wait_for_flushes(context &c, flushes &f, const std::vector<uint> &asked)
+{
+    sleeping here;
+    if (sea_counter_wait(&f.answered, asked.size(), c.timeout) != SEA_ERR_TIMEOUT) return LAPI_SUCCESS;
+    for (std::size_t i = 0; i < asked.size(); ++i)
+        if (!f.done[i].load()) report(c, LAPI_ERR_TIMEOUT, TMR_ERR, int(asked[i]));
+    return LAPI_ERR_TIMEOUT;
+}
+
+int message_fence(context &c)
+{
+    std::vector<uint> asked;
+    for (int t = 0; t < c.n; ++t)
+        if (c.tasks[t].messaged.load(std::memory_order_relaxed) && c.tasks[t].messaged.exchange(false) &&
+            !c.tasks[t].purged.load(std::memory_order_relaxed))
+            asked.push_back(uint(t));
+    if (asked.empty()) return LAPI_SUCCESS;
+    auto f = std::make_shared<flushes>(asked.size());
+    int result = LAPI_SUCCESS;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        int code = ask(c, asked[i], service_kind::flush, nullptr, [f, i](int, const std::uint64_t *) {
+            f->done[i] = true;
+            add_here(&f->answered);
+        });
+        if (code == LAPI_SUCCESS) continue;
+        result = code;
+        f->done[i] = true;
+        add_here(&f->answered);
+    }
+    int waited = wait_for_flushes(c, *f, asked);
+    return result == LAPI_SUCCESS ? waited : result;
+}
+
+} // namespace
+
+int fence(context &c)
+{
+    in_progress here(c.handlers);
+    c.waiting.drain(c.handlers);
+    int data = data_fence(c, c.timeout);
+    int messages = message_fence(c);
+    return data == LAPI_SUCCESS ? messages : data;
+}
+
+bool all_sent_has_arrived(context &c)
+{
+    c.unconfirmed.store(false, std::memory_order_relaxed);
+    limited here(0);
+    if (sea_fence_all() != SEA_ERR_TIMEOUT) return true;
+    c.unconfirmed.store(true, std::memory_order_relaxed);
+    return false;
+}
+
+void report_silent_tasks(context &c) { data_fence(c, c.timeout); }
+
+} // namespace lapi
+
+using namespace lapi;
+
+extern "C" int PLAPI_Fence(lapi_handle_t hndl)
+{
+    context *c = find(hndl);
+    if (!c) return LAPI_ERR_HNDL_INVALID;
+    return guarded([&] { return fence(*c); });
+}
+
+extern "C" int PLAPI_Gfence(lapi_handle_t hndl)
+{
+    context *c = find(hndl);
+    if (!c) return LAPI_ERR_HNDL_INVALID;
+    return guarded([&] {
+        int code = fence(*c);
+        in_progress here(c->handlers);
+        c->waiting.drain(c->handlers);
+        int met = from_sea(sea_barrier(c->team));
+        return code == LAPI_SUCCESS ? met : code;
+    });
+}
+
+LAPI_TWIN(Fence);
+LAPI_TWIN(Gfence);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for all that this task has sent.
+#pragma once
+
+namespace lapi {
+
+struct context;
+
+// Data of all earlier operations is in place at its targets. LAPI_ERR_TIMEOUT: not within TIMEOUT; the tasks that are
+// behind have been reported.
+int fence(context &c);
+
+// Whether that is so now; without waiting. Data of messages may still wait for its header handler.
+bool all_sent_has_arrived(context &c);
+
+// Something has been waited for during TIMEOUT: reports the tasks that in another TIMEOUT do not take in what this task
+// has sent.
+void report_silent_tasks(context &c);
+
+} // namespace lapi

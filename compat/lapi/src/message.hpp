@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Active messages, and the questions and answers that tasks send each other for the library's own sake.
+#pragma once
+
+#include "context.hpp"
+#include "transfer.hpp"
+
+namespace lapi {
+
+// The numbers of our handlers in onesea.
+constexpr int message_id = SEA_AM_IDS - 2, service_id = SEA_AM_IDS - 1;
+
+enum class service_kind : std::uint32_t {
+    answer, // to an earlier question
+    swap,   // compare-and-swap a word
+    flush   // answer when all messages of this task that came before have their data in place
+};
+
+struct sending {
+    lapi_long_t handler;
+    const void *uhdr;
+    uint uhdr_len;
+    const void *data;
+    ulong bytes;
+    bool vector = false; // its handler is a vhdr_hndlr_t
+};
+
+int send(context &c, uint tgt, const sending &s, const ending &e);
+
+// Asks `tgt`; `answered` is called once, whatever happens. words: four.
+int ask(context &c, uint tgt, service_kind kind, const std::uint64_t *words, requests::answered answered);
+// Answers question `id` of `source`; words: four, or null.
+void answer(lapi_handle_t context_number, int source, std::uint64_t id, int code, const std::uint64_t *words);
+
+// Once per process, after sea_init().
+int register_handlers();
+
+} // namespace lapi

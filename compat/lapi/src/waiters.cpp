@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "waiters.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lapi {
+
+bool waiters::begin_wait(lapi_cntr_t *counter)
+{
+    std::lock_guard lock(mutex_);
+    return waited_for_.insert(counter).second;
+}
+
+void waiters::end_wait(lapi_cntr_t *counter)
+{
+    std::lock_guard lock(mutex_);
+    waited_for_.erase(counter);
+}
+
+void waiters::set_destinations(lapi_cntr_t *counter, std::vector<uint> tasks, int *status, int number_of_tasks)
+{
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+        status[i] = tasks[i] < uint(number_of_tasks) ? LAPI_MSG_INITIAL : LAPI_MSG_INVALID;
+    lists_[counter] = {std::move(tasks), status};
+    number_of_lists_ = int(lists_.size());
+}
+
+void waiters::forget(lapi_cntr_t *counter)
+{
+    if (number_of_lists_ == 0) return;
+    std::lock_guard lock(mutex_);
+    lists_.erase(counter);
+    number_of_lists_ = int(lists_.size());
+}
+
+bool waiters::has_destinations(const lapi_cntr_t *counter)
+{
+    if (number_of_lists_ == 0 || !counter) return false;
+    std::lock_guard lock(mutex_);
+    return lists_.count(counter) > 0;
+}
+
+void waiters::arrived(lapi_cntr_t *counter, uint task)
+{
+    if (number_of_lists_ == 0) return;
+    std::lock_guard lock(mutex_);
+    auto found = lists_.find(counter);
+    if (found == lists_.end()) return;
+    auto &[tasks, status] = found->second;
+    for (std::size_t i = 0; i < tasks.size(); ++i) // a task that is listed twice needs two messages
+        if (tasks[i] == task && status[i] == LAPI_MSG_INITIAL) {
+            status[i] = LAPI_MSG_RECVD;
+            return;
+        }
+}
+
+void waiters::purged(uint task)
+{
+    std::lock_guard lock(mutex_);
+    for (auto &[counter, list] : lists_)
+        for (std::size_t i = 0; i < list.tasks.size(); ++i) {
+            int &status = list.status[i];
+            if (list.tasks[i] != task) continue;
+            if (status == LAPI_MSG_INITIAL) status = LAPI_MSG_PURGED;
+            if (status == LAPI_MSG_RECVD) status = LAPI_MSG_PURGED_RCVD;
+        }
+}
+
+bool waiters::all_told(const lapi_cntr_t *counter)
+{
+    std::lock_guard lock(mutex_);
+    auto found = lists_.find(counter);
+    if (found == lists_.end()) return false;
+    const destinations &list = found->second;
+    return std::none_of(list.status, list.status + list.tasks.size(),
+                        [](int status) { return status == LAPI_MSG_INITIAL; });
+}
+
+} // namespace lapi
