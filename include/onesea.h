@@ -478,6 +478,8 @@ int sea_stats(int rank, sea_pair_stats *stats);
 typedef struct sea_own_stats {
     uint64_t not_ours, forged, malformed, replayed; /* datagrams dropped: of no known protocol, job or living rank; wrong
                                                        tag; right tag, wrong content; come before */
+    uint64_t kept_out;                              /* datagrams that the kernel dropped at our socket: not ours by their
+                                                       header, from elsewhere during a flood, or without room */
     uint64_t waits;                                 /* calls that had to wait */
     double wait_seconds;                            /* summed over threads */
     uint64_t sleeps;                                /* times that one of them, or the dispatcher, slept */

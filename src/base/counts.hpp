@@ -34,7 +34,7 @@ struct pair_counts {
 
 // What concerns the process as a whole.
 struct process_counts {
-    count_word not_ours, forged, malformed, replayed;
+    count_word not_ours, forged, malformed, replayed, kept_out;
     count_word waits, wait_ns, sleeps;
     count_word rounds, stalls, longest_stall_ns;
     count_word unrecorded;
@@ -62,11 +62,12 @@ inline constexpr std::array<count_label<pair_counts>, 12> pair_labels{{
     {"spurious", "packets taken for lost that were only late", &pair_counts::spurious},
 }};
 
-inline constexpr std::array<count_label<process_counts>, 11> process_labels{{
+inline constexpr std::array<count_label<process_counts>, 12> process_labels{{
     {"not_ours", "datagrams dropped: of no protocol, job or living rank known here", &process_counts::not_ours},
     {"forged", "datagrams dropped: the tag is wrong", &process_counts::forged},
     {"malformed", "datagrams dropped: the tag is good, the content is not", &process_counts::malformed},
     {"replayed", "datagrams dropped: they had come before", &process_counts::replayed},
+    {"kept_out", "datagrams dropped by the kernel at our socket: not ours, or without room", &process_counts::kept_out},
     {"waits", "calls that had to wait", &process_counts::waits},
     {"wait_ns", "nanoseconds spent waiting, summed over threads", &process_counts::wait_ns},
     {"sleeps", "times that a waiting thread or the dispatcher slept", &process_counts::sleeps},
@@ -87,6 +88,9 @@ constexpr bool complete(const std::array<count_label<Counts>, N> &labels)
 }
 static_assert(complete(pair_labels) && complete(process_labels));
 
-inline std::uint64_t dropped(const process_counts &c) { return c.not_ours + c.forged + c.malformed + c.replayed; }
+inline std::uint64_t dropped(const process_counts &c)
+{
+    return c.not_ours + c.forged + c.malformed + c.replayed + c.kept_out;
+}
 
 } // namespace onesea

@@ -105,6 +105,9 @@ class transport {
     // [lock] The rank has ended. cleanly: what was sent to it counts as executed; else it settles with SEA_ERR_DEAD.
     virtual void peer_gone(int rank, bool cleanly) = 0;
 
+    // [lock] Brings counts up to date that others than this process keep.
+    virtual void refresh_counts() {}
+
     // [lock] All that was sent has been executed.
     virtual bool idle() const = 0;
 

@@ -132,6 +132,7 @@ int open_net()
     config.secure = net::secure_mode(h.secure);
     config.own_mtu = e.arena.nodes()[h.node].mtu;
     config.lookup = lookup;
+    config.ranks = [] { return engine().size(); };
     config.counts = e.counts.get();
     const char *faults = std::getenv(net::faults_variable);
     if (int s = net::parse_faults(faults ? faults : "", &config.faults)) return s;

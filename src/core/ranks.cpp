@@ -152,12 +152,21 @@ int sea_stats_own(sea_own_stats *stats)
 {
     if (int s = check_started("sea_stats_own")) return s;
     if (!stats) return fail(SEA_ERR_INVALID, "sea_stats_own: stats is null");
-    const process_counts &c = engine().counts->process();
-    *stats = {c.not_ours,  c.forged,
-              c.malformed, c.replayed,
-              c.waits,     double(c.wait_ns) * 1e-9,
-              c.sleeps,    c.rounds,
-              c.stalls,    double(c.longest_stall_ns) * 1e-9};
+    auto &e = engine();
+    locked lock = enter();
+    if (e.net) e.net->refresh_counts();
+    const process_counts &c = e.counts->process();
+    *stats = {c.not_ours,
+              c.forged,
+              c.malformed,
+              c.replayed,
+              c.kept_out,
+              c.waits,
+              double(c.wait_ns) * 1e-9,
+              c.sleeps,
+              c.rounds,
+              c.stalls,
+              double(c.longest_stall_ns) * 1e-9};
     return SEA_OK;
 }
 

@@ -126,24 +126,36 @@ void expect_untouched(pair &p)
 
 constexpr secure_mode tagged_modes[] = {secure_mode::auth, secure_mode::encrypt};
 
+// With the kernel's help and without: what it does not keep out has to be refused all the same.
+struct filtered_pair : pair {
+    filtered_pair(bool filter, secure_mode mode = secure_mode::auth, bool same_key = true)
+        : pair("127.0.0.1", mode, 1500, "", wanted_socket_buffer, same_key, filter)
+    {
+    }
+};
+
+class with_and_without_filter : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(hostile, with_and_without_filter, testing::Bool(),
+                         [](auto &filter) { return filter.param ? "filter" : "no_filter"; });
+
 } // namespace
 
-TEST(hostile, strangers_with_another_key_get_no_answer_and_no_state)
+TEST_P(with_and_without_filter, strangers_with_another_key_get_no_answer_and_no_state)
 {
-    pair p("127.0.0.1", secure_mode::auth, 1500, "", wanted_socket_buffer, false); // two different keys
+    filtered_pair p(GetParam(), secure_mode::auth, false); // two different keys
     auto data = noise(100);
     wait_for w;
     p.ends[0]->send(1, put(0, data, &w));
     EXPECT_FALSE(p.run([&] { return w.status != 1; }, 200 * millisecond));
     EXPECT_EQ(p.sinks[1].frames, 0u);
     EXPECT_FALSE(has_link(p, 1));
-    EXPECT_GT(p.drops(1).not_ours, 0u);
+    EXPECT_GT(GetParam() ? p.drops(1).kept_out : p.drops(1).not_ours, 0u);
     EXPECT_EQ(dropped(p.drops(0)), 0u);
 }
 
-TEST(hostile, garbage_is_dropped_and_counted)
+TEST_P(with_and_without_filter, garbage_is_dropped_and_counted)
 {
-    pair p("127.0.0.1");
+    filtered_pair p(GetParam());
     plain_socket stranger;
     std::mt19937_64 random(5);
     for (int i = 0; i < 200; ++i) {
@@ -153,7 +165,7 @@ TEST(hostile, garbage_is_dropped_and_counted)
     }
     expect_long_put(p, 100'000);
     EXPECT_EQ(p.sinks[1].bytes, 100'000u);
-    EXPECT_EQ(p.drops(1).not_ours, 200u);
+    EXPECT_EQ(GetParam() ? p.drops(1).kept_out : p.drops(1).not_ours, 200u);
     EXPECT_EQ(dropped(p.drops(1)), 200u);
     bytes answer;
     EXPECT_FALSE(stranger.receive(&answer)) << "nothing is answered";
@@ -198,10 +210,10 @@ TEST(hostile, an_old_datagram_is_dropped_however_late_it_comes)
     EXPECT_EQ(p.drops(1).replayed, 1u);
 }
 
-TEST(hostile, a_datagram_cut_at_any_length_or_with_any_bit_changed_is_dropped)
+TEST_P(with_and_without_filter, a_datagram_cut_at_any_length_or_with_any_bit_changed_is_dropped)
 {
     for (auto mode : tagged_modes) {
-        pair p("127.0.0.1", mode, 1500);
+        filtered_pair p(GetParam(), mode);
         impostor i(p, 0, 1, 1, mode);
         auto packet = i.put_packet(0, noise(64));
         std::uint64_t sent = 0;
@@ -210,11 +222,12 @@ TEST(hostile, a_datagram_cut_at_any_length_or_with_any_bit_changed_is_dropped)
             auto changed = packet;
             changed[n] ^= std::byte(1 << n % 8);
             i.deliver(0, changed);
-            sent += n ? 2 : 1; // nothing is read of an empty one, so it is not counted either
+            sent += n || GetParam() ? 2 : 1; // nothing is read of an empty one, so only the kernel counts it
         }
         expect_untouched(p);
         const auto &drops = p.drops(1);
-        EXPECT_EQ(drops.not_ours + drops.forged, sent);
+        EXPECT_EQ(p.strangers(1) + drops.forged, sent);
+        EXPECT_EQ(drops.kept_out > 0, GetParam());
         EXPECT_GT(drops.forged, packet.size() - header_bytes) << "whatever is behind the header is covered by the tag";
         i.deliver(0, packet);
         EXPECT_EQ(p.sinks[1].frames, 1u) << "what was dropped must not have used up the packet's number";
@@ -247,17 +260,18 @@ TEST(hostile, in_mode_off_a_datagram_from_another_address_is_dropped)
     EXPECT_EQ(p.drops(1).forged, 1u);
 }
 
-TEST(hostile, reflected_datagrams_and_those_of_other_ranks_and_jobs_are_dropped)
+TEST_P(with_and_without_filter, reflected_datagrams_and_those_of_other_ranks_and_jobs_are_dropped)
 {
     for (auto mode : tagged_modes) {
-        pair p("127.0.0.1", mode, 1500);
+        filtered_pair p(GetParam(), mode);
         impostor good(p, 0, 1, 1, mode), other_target(p, 0, 7, 1, mode), other_source(p, 7, 1, 1, mode),
             self(p, 1, 1, 1, mode), other_job(p, 0, 1, 2, mode);
         good.deliver(1, good.put_packet(0, noise(64))); // comes back to rank 0, which is said to have sent it
-        EXPECT_EQ(p.drops(0).not_ours, 1u);
+        EXPECT_EQ(p.strangers(0), 1u);
         for (impostor *bad : {&other_target, &other_source, &self, &other_job})
             bad->deliver(0, bad->put_packet(0, noise(64)));
-        EXPECT_EQ(p.drops(1).not_ours, 4u);
+        EXPECT_EQ(p.strangers(1), 4u);
+        EXPECT_EQ(p.drops(1).kept_out, GetParam() ? 3u : 0u) << "whether there is a rank 7 only the transport knows";
         auto renamed = good.put_packet(0, noise(64)); // swapped ranks, the tag of the other direction
         std::swap(renamed[8], renamed[12]);
         good.deliver(1, renamed);
@@ -354,7 +368,7 @@ class man_in_the_middle {
 
 class on_the_wire : public testing::TestWithParam<secure_mode> {
   protected:
-    pair p{"127.0.0.1", GetParam(), 1500};
+    filtered_pair p{false, GetParam()}; // here the counts shall tell what the transport refused
     man_in_the_middle man{p};
     std::uint64_t added = 0;
     void add(int to, const bytes &packet)

@@ -8,7 +8,9 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "net/faults.hpp"
+#include "net/flood_guard.hpp"
 #include "net/link.hpp"
+#include "net/socket_filter.hpp"
 #include "net/socket_io.hpp"
 
 #include <algorithm>
@@ -39,6 +41,7 @@ class net_transport final : public transport {
           batch_(std::make_unique<datagram[]>(batch_size)), room_(std::make_unique<std::byte[]>(room_bytes)),
           budget_(io_.receive_bytes() / 2)
     {
+        admit(entry_rules::sources_are::any);
     }
 
     std::string_view name() const override { return "net"; }
@@ -64,6 +67,7 @@ class net_transport final : public transport {
     void peer_gone(int rank, bool cleanly) override;
     bool idle() const override;
     void close() override;
+    void refresh_counts() override { drops_.kept_out.set(io_.dropped_before()); }
 
   private:
     struct peer {
@@ -92,6 +96,7 @@ class net_transport final : public transport {
     std::vector<peer *> active_; // has work, a timer, or was heard of lately: nobody walks the others
     std::size_t budget_;
     nanoseconds next_share_ = 0, rest_at_ = never, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
+    flood_guard guard_;
     bool closed_ = false, polling_ = false;
     std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
     std::vector<int> due_;
@@ -113,6 +118,9 @@ class net_transport final : public transport {
     void touch(peer &p);
     void activate(peer &p);
     bool share_budget(nanoseconds now);
+    void admit(entry_rules::sources_are who);
+    void add_sources(entry_rules *rules);
+    void watch_for_floods(nanoseconds now);
     void run_timers(nanoseconds now);
     bool take_all(nanoseconds now);
     void answer(nanoseconds now);
@@ -358,9 +366,48 @@ bool net_transport::share_budget(nanoseconds now)
     std::size_t share = std::clamp(budget_ / std::max<std::size_t>(sharers, 1), least_grant, most_grant);
     for (peer *p : active_) p->link->set_grant(share);
     next_share_ = now + share_period;
-    rest_at_ = active_.empty() ? never : now + 2 * active_time;
+    watch_for_floods(now);
+    rest_at_ = std::min(active_.empty() ? never : now + 2 * active_time, guard_.until());
     if (active_.empty()) pool_.clear();
     return other_fds;
+}
+
+void net_transport::admit(entry_rules::sources_are who)
+{
+    if (!config_.filter) return;
+    entry_rules rules{job_tag_, std::uint32_t(config_.rank), who, {}};
+    if (who != entry_rules::sources_are::any) add_sources(&rules);
+    io_.admit(rules);
+}
+
+// All ranks of the job if they are few enough, else those that were spoken to.
+void net_transport::add_sources(entry_rules *rules)
+{
+    const int ranks = config_.ranks ? config_.ranks() : 0;
+    if (ranks > 0 && std::size_t(ranks) <= most_sources) {
+        rules->who = entry_rules::sources_are::all;
+        peer_address where;
+        for (int r = 0; r < ranks; ++r)
+            if (r != config_.rank && config_.lookup(r, &where)) rules->sources.emplace_back(where);
+        return;
+    }
+    for (const peer *p : active_)
+        if (rules->sources.size() < most_sources) rules->sources.push_back(p->where);
+    for (const auto &[rank, p] : peers_)
+        if (!p.active && rules->sources.size() < most_sources) rules->sources.push_back(p.where);
+}
+
+void net_transport::watch_for_floods(nanoseconds now)
+{
+    refresh_counts();
+    switch (guard_.look(now, drops_.forged, drops_.kept_out)) {
+    case flood_guard::order::none:
+        return;
+    case flood_guard::order::close:
+        return admit(entry_rules::sources_are::some);
+    case flood_guard::order::open:
+        return admit(entry_rules::sources_are::any);
+    }
 }
 
 bool net_transport::arm(bool)
@@ -394,6 +441,7 @@ bool net_transport::idle() const
 void net_transport::close()
 {
     closed_ = true;
+    refresh_counts();
     nanoseconds now = io_.now();
     for (auto &[rank, p] : peers_) {
         if (p.link->peer_closed()) continue;

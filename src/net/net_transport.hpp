@@ -50,6 +50,8 @@ struct net_config {
     std::uint32_t own_mtu = 1500; // of the interface that udp_fd is bound to
     // Where a rank can be reached; false if it is not known (no such rank, or it has ended). Any thread may call it.
     std::function<bool(int rank, peer_address *where)> lookup;
+    std::function<int()> ranks;            // how many numbers the job has given out; any thread. Empty: unknown
+    bool filter = true;                    // false: tests of what the transport itself refuses
     counts_page *counts = nullptr;         // where it counts; outlives the transport
     nanoseconds give_up = default_give_up; // silence with work outstanding: SEA_ERR_LINK
     fault_rates faults;                    // filled by the caller with parse_faults(getenv(faults_variable))

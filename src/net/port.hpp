@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <netinet/in.h>
 #include <span>
+#include <vector>
 
 namespace onesea::net {
 
@@ -28,6 +29,14 @@ struct endpoint {
     bool operator==(const endpoint &other) const;
 };
 
+// Which datagrams may come in at all.
+struct entry_rules {
+    enum class sources_are { any, some, all }; // `sources`: are not looked at; there may be others; nobody else
+    std::uint32_t job_tag = 0, target = 0;
+    sources_are who = sources_are::any;
+    std::vector<endpoint> sources;
+};
+
 class datagram_port {
   public:
     virtual ~datagram_port() = default;
@@ -39,6 +48,11 @@ class datagram_port {
 
     // The peer with which most packets are exchanged. True: wake_fds() are others now.
     virtual bool prefer(const endpoint &) { return false; }
+
+    // Spares receive() what the rules refuse, as far as that can be had for nothing: nobody may rely on it.
+    virtual void admit(const entry_rules &) {}
+    // How many datagrams never came to receive(): refused, or without room.
+    virtual std::uint64_t dropped_before() { return 0; }
 
     // Sends in order, equal sizes in one system call; how many the kernel took or refused for good. Fewer than all:
     // it has no room now.

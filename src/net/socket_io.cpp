@@ -2,6 +2,7 @@
 #include "net/socket_io.hpp"
 
 #include "base/log.hpp"
+#include "net/socket_filter.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::net {
 namespace {
@@ -61,6 +63,21 @@ socket_io::socket_io(int fd, bool name_sources)
       buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(64))))
 {
     receive_bytes_ = std::size_t(std::max(option_of(fd, SOL_SOCKET, SO_RCVBUF), 0));
+}
+
+// The express socket needs none: the kernel gives it datagrams of its peer only.
+void socket_io::admit(const entry_rules &rules)
+{
+    if (!attach_filter(fd_, rules) && std::exchange(filtered_, false))
+        log(level::info, "the kernel takes no filter for the socket ({}); going on without", std::strerror(errno));
+}
+
+std::uint64_t socket_io::dropped_before()
+{
+    const std::uint32_t main = kernel_drops(fd_), express = express_.fd() < 0 ? 0 : kernel_drops(express_.fd());
+    dropped_before_ += main - std::exchange(seen_main_, main);
+    dropped_before_ += express - std::exchange(seen_express_, express);
+    return dropped_before_;
 }
 
 // How many datagrams at the front may share a send: equal sizes, only the last may be shorter.

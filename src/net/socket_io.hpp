@@ -22,6 +22,8 @@ class socket_io final : public datagram_port {
     unsigned send(const endpoint &to, std::span<const datagram> datagrams) override;
     transport::wake_set wake_fds() const override { return {fd_, express_.fd()}; }
     bool prefer(const endpoint &peer) override { return !express_.leads_to(peer) && express_.connect_to(peer, fd_); }
+    void admit(const entry_rules &rules) override;
+    std::uint64_t dropped_before() override;
 
   private:
     struct free_aligned {
@@ -33,6 +35,9 @@ class socket_io final : public datagram_port {
     unsigned turn_ = 0;
     express_socket express_;
     std::size_t receive_bytes_ = 0;
+    std::uint64_t dropped_before_ = 0;
+    std::uint32_t seen_main_ = 0, seen_express_ = 0; // of the kernel's counters
+    bool filtered_ = true;
     std::unique_ptr<std::byte[], free_aligned> buffer_;
 
     bool receive_batch(arrivals *batch) override;

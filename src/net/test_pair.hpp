@@ -47,7 +47,8 @@ class pair {
     bool known[2] = {true, true};
 
     explicit pair(const char *address, secure_mode mode = secure_mode::auth, std::uint32_t mtu = 65536,
-                  const char *faults = "", std::size_t buffer = wanted_socket_buffer, bool same_key = true)
+                  const char *faults = "", std::size_t buffer = wanted_socket_buffer, bool same_key = true,
+                  bool filter = true)
     {
         for (int i = 0; i < 2; ++i) {
             EXPECT_EQ(open_udp_socket(address, &sockets[i], buffer), SEA_OK) << last_error();
@@ -60,6 +61,8 @@ class pair {
             c.job_key[31] = same_key ? 1 : std::uint8_t(i);
             c.secure = mode;
             c.own_mtu = mtu;
+            c.filter = filter;
+            c.ranks = [] { return 2; };
             c.counts = &counts[i];
             EXPECT_EQ(parse_faults(faults, &c.faults), SEA_OK);
             c.lookup = [this, address, mtu](int rank, peer_address *where) {
@@ -79,7 +82,13 @@ class pair {
     {
         for (auto &s : sockets) ::close(s.fd);
     }
-    const process_counts &drops(int end) { return counts[end].process(); }
+    const process_counts &drops(int end)
+    {
+        ends[end]->refresh_counts();
+        return counts[end].process();
+    }
+    // Of no known protocol, job or rank: told by the kernel or by the transport.
+    std::uint64_t strangers(int end) { return drops(end).not_ours + drops(end).kept_out; }
     template <class Done>
     bool run(Done done, std::uint64_t limit = 20 * second)
     {

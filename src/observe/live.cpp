@@ -89,8 +89,8 @@ rank_speed speed(const page_copy &before, const page_copy &after, double seconds
             s.most_to = p.rank;
         }
     }
-    for (auto word :
-         {&process_counts::not_ours, &process_counts::forged, &process_counts::malformed, &process_counts::replayed})
+    for (auto word : {&process_counts::not_ours, &process_counts::forged, &process_counts::malformed,
+                      &process_counts::replayed, &process_counts::kept_out})
         s.dropped += double(growth(before.process[word], after.process[word]));
     s.waiting = double(growth(before.process[&process_counts::wait_ns], after.process[&process_counts::wait_ns])) / 1e9;
     for (double *rate : {&s.operations, &s.bytes_out, &s.bytes_in, &s.packets, &s.lost, &s.dropped, &s.waiting})

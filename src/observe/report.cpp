@@ -83,8 +83,8 @@ std::string pair_table(const job_report &job)
     return rest.empty() ? text : text + rest_of_pairs(rest);
 }
 
-const cells rank_head{"rank",    "waits",    "waited", "sleeps",    "rounds",  "stalls",
-                      "longest", "not ours", "forged", "malformed", "replayed"};
+const cells rank_head{"rank",    "waits",    "waited", "sleeps",    "rounds",   "stalls",
+                      "longest", "not ours", "forged", "malformed", "replayed", "kept out"};
 
 cells rank_row(std::string head, const process_values &p)
 {
@@ -92,7 +92,7 @@ cells rank_row(std::string head, const process_values &p)
     for (auto word :
          {&process_counts::waits, &process_counts::wait_ns, &process_counts::sleeps, &process_counts::rounds,
           &process_counts::stalls, &process_counts::longest_stall_ns, &process_counts::not_ours,
-          &process_counts::forged, &process_counts::malformed, &process_counts::replayed}) {
+          &process_counts::forged, &process_counts::malformed, &process_counts::replayed, &process_counts::kept_out}) {
         const bool is_time = word == &process_counts::wait_ns || word == &process_counts::longest_stall_ns;
         row.push_back(is_time ? duration(p[word]) : count(p[word]));
     }
