@@ -14,10 +14,10 @@
 namespace onesea::core {
 namespace {
 
-constexpr std::size_t chunk_bytes = 64 * 1024;
-constexpr unsigned most_chunks = 16;        // in flight to a rank; 1 MiB keeps a link busy
-constexpr std::size_t most_in_flight = 512; // altogether; when there are more, each rank has one
-constexpr std::size_t most_spare = 16;
+constexpr std::size_t chunk_bytes = 128 * 1024;
+constexpr unsigned most_chunks = 8;         // in flight to a rank; 1 MiB keeps a link busy
+constexpr std::size_t most_in_flight = 256; // altogether; when there are more, each rank has one
+constexpr std::size_t most_spare = 8;
 
 } // namespace
 
@@ -42,18 +42,28 @@ int own_raw_space::create(std::unique_ptr<own_raw_space> *result)
     return SEA_OK;
 }
 
+// Is it the rest of the last piece?
+bool own_raw_space::continues(int source, const frame &head) const
+{
+    if (pieces_.empty()) return false;
+    const origin &last = origins_.back();
+    const bool same_flags = ((head.flags ^ last.head.flags) & ~frame_flags::last) == 0;
+    return source == last.source && head.id == last.head.id && same_flags &&
+           (head.position & ~raw_space) == pieces_.back().to + pieces_.back().bytes;
+}
+
 void own_raw_space::gather(int source, const frame &head, std::span<const std::byte> payload)
 {
-    const bool same = ((head.flags ^ first_.flags) & ~frame_flags::last) == 0;
-    const bool fits = gathered_ > 0 && source == source_ && head.id == first_.id && same &&
-                      head.position == first_.position + gathered_ &&
-                      payload.size() <= shm::careful_memory::bounce_bytes - gathered_;
-    if (!fits) {
+    using shm::careful_memory;
+    if (!open) return refuse_once(source, head, SEA_ERR_ACCESS);
+    if (payload.size() > careful_memory::bounce_bytes) return refuse_once(source, head, SEA_ERR_INTERNAL);
+    if (payload.size() > careful_memory::bounce_bytes - gathered_ || pieces_.size() == careful_memory::most_pieces)
         finish_gathered();
-        if (!open || payload.size() > shm::careful_memory::bounce_bytes)
-            return refuse(source, head, open ? SEA_ERR_INTERNAL : SEA_ERR_ACCESS);
-        source_ = source;
-        first_ = head;
+    if (continues(source, head)) {
+        pieces_.back().bytes += payload.size();
+    } else if (!payload.empty()) {
+        pieces_.push_back({head.position & ~raw_space, payload.size(), SEA_OK});
+        origins_.push_back({source, head});
     }
     if (!payload.empty()) std::memcpy(memory_->gathered() + gathered_, payload.data(), payload.size());
     gathered_ += payload.size();
@@ -61,9 +71,20 @@ void own_raw_space::gather(int source, const frame &head, std::span<const std::b
 
 void own_raw_space::write_gathered()
 {
-    const std::size_t bytes = std::exchange(gathered_, 0);
-    int s = memory_->write_gathered(first_.position & ~raw_space, bytes);
-    if (s != SEA_OK) refuse(source_, first_, s);
+    gathered_ = 0;
+    memory_->write_gathered(pieces_);
+    for (std::size_t i = 0; i < pieces_.size(); ++i)
+        if (pieces_[i].status != SEA_OK) refuse_once(origins_[i].source, origins_[i].head, pieces_[i].status);
+    pieces_.clear();
+    origins_.clear();
+}
+
+void own_raw_space::refuse_once(int source, const frame &head, int status)
+{
+    const bool told = source == refused_.source && head.id == refused_.head.id && head.id != quick_id;
+    if (told) return;
+    refused_ = {source, head};
+    refuse(source, head, status);
 }
 
 void own_raw_space::answer(int rank, std::uint64_t id, std::uint64_t cookie, std::uint64_t position,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // This process's raw space, as others access it through messages. All under the engine lock.
 //
-// Puts: pieces of a long put come as frames that fit together. They are gathered and written with one call of the
-// kernel, at the latest before anything else is executed or acknowledged.
+// Puts: frames that come one after the other are gathered and written with one call of the kernel, at the latest before
+// anything else is executed or acknowledged.
 //
 // Gets: what the link sends must stay as it is until it is acknowledged, and user memory may go away at any moment. So
 // an answer is copied, chunk by chunk; a chunk that was acknowledged makes room for the next. Each rank has its own
@@ -32,7 +32,7 @@ class own_raw_space {
     void gather(int source, const frame &head, std::span<const std::byte> payload);
     void finish_gathered()
     {
-        if (gathered_ > 0) write_gathered();
+        if (gathered_ > 0) write_gathered(); // what has no bytes need not be written
     }
 
     // Sends `bytes` from `position` on to the operation `id` of that rank, as answers to be put at `cookie`.
@@ -51,14 +51,21 @@ class own_raw_space {
         bool busy = false;      // its queue is being worked on further up the stack
     };
     std::unique_ptr<shm::careful_memory> memory_;
-    std::size_t gathered_ = 0; // bytes of the frames behind `first_`
-    int source_ = -1;
-    frame first_{};
+    std::vector<shm::careful_memory::piece> pieces_; // gathered
+    struct origin {
+        int source;
+        frame head;
+    };
+    std::vector<origin> origins_; // of each piece: its first frame
+    std::size_t gathered_ = 0;    // bytes
+    origin refused_{-1, {}};      // told last: an operation is told of once
     std::unordered_map<int, asker> askers_;
     std::unordered_map<chunk *, std::unique_ptr<chunk>> flying_;
     std::vector<std::unique_ptr<chunk>> spare_;
 
+    bool continues(int source, const frame &head) const;
     void write_gathered();
+    void refuse_once(int source, const frame &head, int status);
     void work(int rank);
     std::unique_ptr<chunk> take_chunk(int rank);
     void send_next(int rank, asker &a);

@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/careful_memory.hpp"
 
-#include "base/transport.hpp"
 #include "shm/native.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::shm {
 namespace {
 
-constexpr std::size_t long_copy = 16 * 1024; // bytes; from there on without the bounce buffer
+constexpr std::size_t long_read = 16 * 1024; // bytes; from there on through the pipe
+constexpr int pipe_bytes = 256 * 1024;
 constexpr std::uint64_t page = 4096;
 
 void *pointer(std::uint64_t address) { return reinterpret_cast<void *>(address); }
 
-// Is the aligned word mapped and writable? Adds no bit to it, as one atomic access of the kernel.
+// Is the aligned word mapped and writable? The kernel ORs 0 to it, atomically. Who waits for the word as a futex is
+// woken, without need, if it is just 1365.
 bool word_writable(std::uint64_t address)
 {
     static std::uint32_t nobody_waits = 0;
-    constexpr int or_nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0);
+    constexpr int or_nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 1365);
     return syscall(SYS_futex, &nobody_waits, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, pointer(address), or_nothing) >=
            0;
 }
@@ -53,7 +58,8 @@ std::unique_ptr<careful_memory> careful_memory::create(int *error)
 careful_memory::~careful_memory()
 {
     munmap(memory_, 2 * bounce_bytes);
-    ::close(fd_);
+    for (int fd : {fd_, pipe_[0], pipe_[1]})
+        if (fd >= 0) ::close(fd);
 }
 
 // Why a copy stopped at this address.
@@ -74,8 +80,6 @@ int careful_memory::from_file(std::size_t at, std::uint64_t to, std::size_t byte
 
 int careful_memory::write(std::uint64_t to, const void *from, std::size_t bytes)
 {
-    if (bytes >= long_copy)
-        if (int s = copy_anywhere(getpid(), to, const_cast<void *>(from), bytes, true); s != not_native) return s;
     for (std::size_t done = 0; done < bytes;) {
         const std::size_t n = std::min(bounce_bytes, bytes - done);
         std::memcpy(memory_, static_cast<const std::byte *>(from) + done, n);
@@ -85,19 +89,67 @@ int careful_memory::write(std::uint64_t to, const void *from, std::size_t bytes)
     return SEA_OK;
 }
 
-int careful_memory::write_gathered(std::uint64_t to, std::size_t bytes) { return from_file(bounce_bytes, to, bytes); }
+void careful_memory::write_gathered(std::span<piece> pieces)
+{
+    std::array<iovec, most_pieces> places;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        places[i] = {pointer(pieces[i].to), pieces[i].bytes};
+        pieces[i].status = SEA_OK;
+    }
+    std::size_t at = bounce_bytes;
+    for (std::size_t i = 0; i < pieces.size();) {
+        ssize_t n = preadv(fd_, &places[i], int(pieces.size() - i), off_t(at));
+        auto written = std::size_t(std::max<ssize_t>(n, 0));
+        for (; i < pieces.size() && pieces[i].bytes <= written; ++i) {
+            written -= pieces[i].bytes;
+            at += pieces[i].bytes;
+        }
+        if (i == pieces.size()) break;
+        piece &stopped = pieces[i++]; // at it, or at another that the kernel looked at in advance
+        stopped.status = from_file(at + written, stopped.to + written, stopped.bytes - written);
+        at += stopped.bytes;
+    }
+}
+
+bool careful_memory::pipe_ready()
+{
+    if (pipe_[0] >= 0 || !pipe_works_) return pipe_works_;
+    // a pipe of another size works as well; one for which there is no descriptor does not
+    pipe_works_ = pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) == 0;
+    if (pipe_works_) fcntl(pipe_[1], F_SETPIPE_SZ, pipe_bytes);
+    return pipe_works_;
+}
+
+// How many of the bytes it could read.
+std::size_t careful_memory::read_by_pipe(void *to, std::uint64_t from, std::size_t bytes)
+{
+    std::size_t done = 0;
+    while (done < bytes && pipe_ready()) {
+        const iovec there{pointer(from + done), bytes - done};
+        const ssize_t n = vmsplice(pipe_[1], &there, 1, SPLICE_F_NONBLOCK);
+        if (n <= 0) break;
+        for (std::size_t left = std::size_t(n); left > 0;) {
+            const ssize_t got = ::read(pipe_[0], static_cast<std::byte *>(to) + done, left);
+            if (got <= 0) { // `to` is bad; nothing may stay behind in the pipe
+                for (int &fd : pipe_) ::close(std::exchange(fd, -1));
+                return done;
+            }
+            done += std::size_t(got);
+            left -= std::size_t(got);
+        }
+    }
+    return done;
+}
 
 int careful_memory::read(void *to, std::uint64_t from, std::size_t bytes)
 {
-    if (bytes >= long_copy)
-        if (int s = copy_anywhere(getpid(), from, to, bytes, false); s != not_native) return s;
     // the kernel copies 8 bytes at once, but 4 one by one
     const std::uint64_t word = from & ~std::uint64_t(7);
     if (bytes == 4 && from % 4 == 0 && pwrite(fd_, pointer(word), 8, 0) == 8) {
         std::memcpy(to, memory_ + (from - word), 4);
         return SEA_OK;
     }
-    for (std::size_t done = 0; done < bytes;) {
+    for (std::size_t done = bytes >= long_read ? read_by_pipe(to, from, bytes) : 0; done < bytes;) {
         const ssize_t n = pwrite(fd_, pointer(from + done), std::min(bounce_bytes, bytes - done), 0);
         if (n <= 0) return SEA_ERR_ADDRESS;
         std::memcpy(static_cast<std::byte *>(to) + done, memory_, std::size_t(n));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Access to any address of this process, good or bad, without a fault: the kernel copies, and says where it could not.
 //
-//   write:  data -> bounce buffer (memory of a file) -> pread() of that file into the address
-//   read:   pwrite() from the address into the file -> bounce buffer
+//   write:  data -> bounce buffer (memory of a file) -> preadv() of that file into the addresses
+//   read:   short: pwrite() from the address into the file -> bounce buffer
+//           long:  vmsplice() of the pages into a pipe -> read()
 //
-// pread() from memory costs less than half of process_vm_writev() on oneself. Long copies take the latter, which needs
-// no bounce. A word that is to be updated is first checked by a futex call that ORs 0 to it; then the CPU updates it.
-// In between another thread could unmap it: nothing that a process can do without a signal handler closes that gap.
+// Both cost about half of what process_vm_readv/writev cost on oneself. A word that is to be updated is first checked
+// by a futex call that ORs 0 to it; then the CPU updates it. In between another thread could unmap it: nothing that a
+// process can do without a signal handler closes that gap.
 //
 // Not thread safe.
 #pragma once
@@ -16,12 +17,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace onesea::shm {
 
 class careful_memory {
   public:
     static constexpr std::size_t bounce_bytes = 64 * 1024;
+    static constexpr std::size_t most_pieces = 512; // of write_gathered()
 
     // nullptr: *error is the system's.
     static std::unique_ptr<careful_memory> create(int *error);
@@ -29,8 +32,8 @@ class careful_memory {
     careful_memory(const careful_memory &) = delete;
     careful_memory &operator=(const careful_memory &) = delete;
 
-    // All: SEA_OK, SEA_ERR_ADDRESS (not mapped), SEA_ERR_ACCESS (may not be written). The copies may have been made in
-    // part; within a page, write() makes all of it or nothing.
+    // All: SEA_OK, SEA_ERR_ADDRESS (not mapped), SEA_ERR_ACCESS (may not be written). Copies may have been made in
+    // part; what lies in one page, and is at most 4096 bytes, is written whole or not at all.
     int write(std::uint64_t to, const void *from, std::size_t bytes);
     int read(void *to, std::uint64_t from, std::size_t bytes);
     // `address` is aligned to `width`, 4 or 8.
@@ -39,17 +42,27 @@ class careful_memory {
     // Whether write() would succeed, found out at the ends of the range and from the map, without touching the rest.
     int writable(std::uint64_t address, std::uint64_t bytes);
 
-    // Writes what the caller has put into the buffer `gathered`, of bounce_bytes.
+    // What the caller has put into `gathered`, of bounce_bytes, goes piece by piece to their places, in their order. A
+    // bad place gives its piece a status and holds up no other.
+    struct piece {
+        std::uint64_t to;
+        std::size_t bytes;
+        int status;
+    };
     std::byte *gathered() const { return memory_ + bounce_bytes; }
-    int write_gathered(std::uint64_t to, std::size_t bytes);
+    void write_gathered(std::span<piece> pieces);
 
   private:
     careful_memory(int fd, std::byte *memory) : fd_(fd), memory_(memory) {}
     int fd_;
-    std::byte *memory_; // of the file: the bounce buffer, then `gathered`
+    std::byte *memory_;      // of the file: the bounce buffer, then `gathered`
+    int pipe_[2] = {-1, -1}; // made at the first long read
+    bool pipe_works_ = true;
 
     int from_file(std::size_t at, std::uint64_t to, std::size_t bytes);
     int refusal(std::uint64_t address);
+    bool pipe_ready();
+    std::size_t read_by_pipe(void *to, std::uint64_t from, std::size_t bytes);
 };
 
 } // namespace onesea::shm
