@@ -113,7 +113,7 @@ int sea_set_timeout(double seconds);
 /* This rank, 0 .. sea_size()-1; SEA_ERR_STATE outside init..finalize. */
 int sea_rank(void);
 
-/* How many ranks the job has had so far; numbers of dead ranks are never given again. */
+/* How many ranks the job has had so far, those of sea_spawn() among them. */
 int sea_size(void);
 
 /* This rank's node, the number of nodes, and the node of a rank (SEA_ERR_RANK if there is no such rank). Ranks of one
@@ -130,6 +130,33 @@ int sea_alive(int rank);
  * before the call is of use. Replaces an earlier callback. */
 typedef void (*sea_death_fn)(int rank, int status, void *context);
 int sea_on_death(sea_death_fn fn, void *context);
+
+/* ---- More ranks ------------------------------------------------------------------------------------------------- */
+
+typedef struct sea_spawn_opts {
+    size_t size;                    /* sizeof(sea_spawn_opts) */
+    const char *const *arguments;   /* the program, found as a shell would on that node, and its arguments, ended by
+                                       NULL. NULL: those that this rank was started with */
+    const char *const *environment; /* "NAME=value", on top of the job's variables, ended by NULL; NULL: none */
+    const char *directory;          /* where it starts; NULL: where the ranks of the job start */
+    int node;                       /* 0 .. sea_nodes()-1; -1: the one with the fewest living ranks that has room */
+} sea_spawn_opts;
+#define SEA_SPAWN_INIT {sizeof(sea_spawn_opts), NULL, NULL, NULL, -1}
+
+/* Starts a process that joins this job as a new rank, with the next number: sea_size() grows, a dead rank's number is
+ * not given again. `opts` may be NULL. Not collective; several may be under way. On return the program runs (it need
+ * not have called sea_init() yet), every living rank can name it, and its memory can be used. It is no member of
+ * SEA_TEAM_WORLD; sea_team_create() makes teams with it. Its end counts as that of any rank: sea_finalize() waits for
+ * it, its failure fails the job. Needs `onesea run`, whose --spawn N says how many may come to a node, 16 if not given.
+ * With sea_set_timeout() SEA_ERR_TIMEOUT: the rank may still come. Errors: SEA_ERR_STATE (not launched, or the job is
+ * ending), SEA_ERR_INVALID (no such node; a variable without '='; more than 90 KB in all), SEA_ERR_SYSTEM (the program
+ * is not there or does not start: the text says why), SEA_ERR_MEMORY (no room), SEA_ERR_DEAD (that node's agent has
+ * ended), SEA_ERR_TIMEOUT. */
+int sea_spawn(const sea_spawn_opts *opts, int *rank);
+
+/* The rank whose sea_spawn() started this one; -1: the launcher did. SEA_ERR_STATE outside init..finalize, which is
+ * less than -1. */
+int sea_spawner(void);
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 

@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) int sea_fast_word_(sea_addr address
                                                                 uint64_t **word)
 {
     struct sea_window_ *w = &sea_fast_.windows[(address >> SEA_OFFSET_BITS) & sea_fast_.mask];
-    uint64_t offset = address - w->start;
+    uint64_t offset = address - __atomic_load_n(&w->start, __ATOMIC_ACQUIRE);
     if (__builtin_expect((address & 7) != 0 || offset > w->last, 0)) return 0;
     if (__builtin_expect(w->live[offset >> SEA_GRANULE_SHIFT_] == 0, 0)) return 0;
     *window = w;

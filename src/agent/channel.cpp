@@ -3,6 +3,8 @@
 // nobody would read it.
 #include "agent/channel.hpp"
 
+#include "agent/hosts.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -135,6 +137,8 @@ void channel::arrived()
             received_(m);
         } catch (const nlohmann::json::exception &e) {
             return finish(std::string("a message that is not understood: ") + e.what());
+        } catch (const request_error &e) {
+            return finish(e.what());
         }
     }
 }

@@ -48,6 +48,7 @@ struct job_request {
     shm::secure_mode secure = shm::secure_mode::auth;
     std::string interface;
     std::uint64_t heap_bytes = 0; // 0: default
+    unsigned spare = 16;          // ranks that sea_spawn() may add to each node
     bool continue_on_death = false;
     bind_mode bind = bind_mode::automatic;
     bool export_all = false; // --env-all

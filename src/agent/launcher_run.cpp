@@ -62,6 +62,10 @@ void launcher::received(unsigned node, message &m)
     if (type == "warning" && !request_.quiet)
         output_.say(fmt::format("{}: {}", placed_.nodes[node].host, m.head.at("text").get<std::string>()));
     if (type == "done") nodes_[node]->done = true;
+    if (type == "spawn") take_spawn(node, m);
+    if (type == "prepared" || type == "unprepared") take_prepared(node, m);
+    if (type == "placed") take_placed(node, m);
+    if (type == "begun" || type == "unbegun") take_begun(node, m);
 }
 
 void launcher::take_output(const message &m)
@@ -95,11 +99,18 @@ void launcher::take_exit(const message &m)
 {
     rank_end end = end_from(m);
     if (end.rank < 0 || std::size_t(end.rank) >= placed_.ranks.size()) return;
-    input_->ended(unsigned(end.rank));
-    gone_[std::size_t(end.rank)] = true;
     verdict_.add(end, ending_ && end.asked);
-    ends_.push_back({end.rank, m.head.at("state").get<int>(), m.head.at("status").get<int>()});
+    rank_gone(unsigned(end.rank), shm::rank_state(m.head.at("state").get<std::uint8_t>()),
+              m.head.at("status").get<int>());
     if (shell_status(end) != 0 && !request_.continue_on_death && !stop_.first_signal() && !ending_) end_job(false);
+}
+
+void launcher::rank_gone(unsigned rank, shm::rank_state state, int status)
+{
+    input_->ended(rank);
+    gone_[rank] = true;
+    ends_.push_back({rank, int(state), status});
+    maybe_over_ = true;
 }
 
 // Ranks die with their agent, by SIGKILL; nobody else is left to tell.
@@ -107,13 +118,11 @@ void launcher::ranks_lost(unsigned node)
 {
     for (unsigned r : placed_.nodes[node].ranks) {
         if (gone_[r]) continue;
-        gone_[r] = true;
         rank_end end;
         end.rank = int(r);
         end.signal = SIGKILL;
-        input_->ended(r);
         verdict_.add(end, false);
-        ends_.push_back({r, int(shm::rank_state::dead), shell_status(end)});
+        rank_gone(r, shm::rank_state::dead, shell_status(end));
     }
 }
 
@@ -148,6 +157,7 @@ void launcher::line_ended(unsigned node, const std::string &why)
 {
     node_link &link = *nodes_[node];
     link.ended = true;
+    maybe_over_ = true;
     if (link.done || giving_up_) return;
     const placed_node &place = placed_.nodes[node];
     agent_lost_ = true;
@@ -163,7 +173,9 @@ void launcher::line_ended(unsigned node, const std::string &why)
                             why.empty() && said.empty() ? "" : ": ", why.empty() ? said : why,
                             goes_on ? "its ranks are dead" : "the job ends"));
     link.failed = true;
-    if (goes_on) return ranks_lost(node);
+    if (goes_on) ranks_lost(node);
+    node_lost_to_spawn(node);
+    if (goes_on) return;
     if (!forced_status_) forced_status_ = status_launcher;
     if (!ending_) end_job(true);
 }
@@ -214,6 +226,18 @@ void launcher::handle_signal(int number)
         else
             loop_.after(s.after_s, act);
     }
+}
+
+// When no rank lives any more and none is to come, the agents clear up and leave. Those that have failed do so anyway.
+void launcher::finish_when_over()
+{
+    if (!std::exchange(maybe_over_, false) || finish_sent_ || !table_sent_ || giving_up_) return;
+    if (!stopping() && (joining_ || !wishes_.empty())) return;
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+        if (!nodes_[n]->ended && !nodes_[n]->failed && living_on(n) > 0) return;
+    finish_sent_ = true;
+    for (auto &n : nodes_)
+        if (!n->ended) n->send({{"type", "finish"}});
 }
 
 bool launcher::finished() const
@@ -285,7 +309,9 @@ int launcher::run()
     start_nodes();
     while (!finished()) {
         loop_.run_once();
+        spawn_next();
         tell_ends();
+        finish_when_over();
     }
     wait_for_agents();
     return conclude();

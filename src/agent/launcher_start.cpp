@@ -62,13 +62,16 @@ std::string without_last_newline(std::string text)
 } // namespace
 
 launcher::launcher(const job_request &request, placement placed, agent_command command)
-    : request_(request), placed_(std::move(placed)), command_(std::move(command)),
+    : request_(request), placed_(std::move(placed)), programs_(request.programs),
+      command_(std::move(command)),
       output_((raise_file_limit(), loop_), request_, placed_), key_(random_hex(shm::key_bytes)), job_id_(random_hex(8)),
       gone_(placed_.ranks.size())
 {
     input_.emplace(loop_, input_ranks(request_, placed_.ranks.size()),
                    [this](unsigned rank, std::string_view bytes) { send_input(rank, bytes); });
     output_.on_progress([this] { throttle(); });
+    for (const placed_node &n : placed_.nodes)
+        most_on_.push_back(std::min<std::size_t>(n.ranks.size() + request_.spare, shm::max_slots));
     open_stats_file();
     take_over_signals();
 }
@@ -122,6 +125,18 @@ void launcher::start_nodes()
     if (all_local()) send_jobs();
 }
 
+node_program launcher::program_for(const placed_node &place, const program &p) const
+{
+    node_program sent{p.argv, {}, p.directory, !p.directory.empty()};
+    if (!place.local) {
+        char here[4096] = "";
+        sent.environment = variables_to_send(environ, request_.export_all);
+        if (p.directory.empty() && getcwd(here, sizeof here)) sent.directory = here;
+    }
+    sent.environment.insert(sent.environment.end(), p.environment.begin(), p.environment.end());
+    return sent;
+}
+
 node_job launcher::job_for(unsigned node) const
 {
     const placed_node &place = placed_.nodes[node];
@@ -131,20 +146,11 @@ node_job launcher::job_for(unsigned node) const
     job.total_ranks = unsigned(placed_.ranks.size());
     job.ranks_on_machine = place.ranks_on_machine;
     job.first_on_machine = place.first_on_machine;
+    job.spare = request_.spare;
     for (unsigned r : place.ranks)
         job.ranks.push_back({r, placed_.ranks[r].program,
                              request_.input == stdin_mode::all || (request_.input == stdin_mode::first && r == 0)});
-    char here[4096] = "";
-    bool known = getcwd(here, sizeof here) != nullptr;
-    for (const program &p : request_.programs) {
-        node_program sent{p.argv, {}, p.directory, !p.directory.empty()};
-        if (!place.local) {
-            sent.environment = variables_to_send(environ, request_.export_all);
-            if (p.directory.empty() && known) sent.directory = here;
-        }
-        sent.environment.insert(sent.environment.end(), p.environment.begin(), p.environment.end());
-        job.programs.push_back(std::move(sent));
-    }
+    for (const program &p : request_.programs) job.programs.push_back(program_for(place, p));
     job.key = key_;
     job.job_id = job_id_;
     job.secure = request_.secure;
@@ -230,6 +236,7 @@ void launcher::node_failed(unsigned node, const std::string &text, int code)
     if (!said.empty()) line += (said.find('\n') == said.npos ? ": " : ":\n") + said;
     if (failures_told_.insert(line).second) output_.say(line);
     if (!forced_status_) forced_status_ = code;
+    maybe_over_ = true;
     if (table_sent_) return end_job(true);
     // An agent here that waits for an address which now may never come is let go.
     bool others_answer = false;

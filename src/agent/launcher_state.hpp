@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launcher while a job runs. launcher_start.cpp brings the nodes up, launcher_run.cpp watches the ranks.
+// The launcher while a job runs. launcher_start.cpp brings the nodes up, launcher_run.cpp watches the ranks,
+// launcher_spawn.cpp adds some.
 #pragma once
 
 #include "agent/input_pump.hpp"
@@ -11,6 +12,7 @@
 #include "observe/report.hpp"
 
 #include <cstdio>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,11 +31,40 @@ class launcher {
     void start_nodes();
     void send_jobs();
     node_job job_for(unsigned node) const;
+    node_program program_for(const placed_node &place, const program &p) const;
     void take_hello(unsigned node, const message &m);
     void take_ready(unsigned node, const message &m);
     void node_failed(unsigned node, const std::string &text, int code);
     void send_table_when_ready();
     void give_up_start();
+
+    // launcher_spawn.cpp
+    struct wished_rank {
+        unsigned asker = 0; // rank
+        std::uint32_t id = 0;
+        int node = -1; // -1: any
+        program what;  // without words: what the asker runs
+    };
+    struct joining {
+        enum class phase { preparing, placing, starting };
+        wished_rank wish;
+        phase at = phase::preparing;
+        unsigned node = 0;
+        std::set<unsigned> unplaced; // nodes whose tables do not have it yet
+    };
+    void take_spawn(unsigned node, const message &m);
+    void spawn_next();
+    int choose_node(const wished_rank &wish, unsigned *node, std::string *why) const;
+    void take_prepared(unsigned node, const message &m);
+    void take_placed(unsigned node, const message &m);
+    void begin_when_placed();
+    void take_begun(unsigned node, const message &m);
+    void never_started();
+    void answer(const wished_rank &wish, int status, int rank, const std::string &text);
+    void end_spawn(int status, const std::string &text);
+    void node_lost_to_spawn(unsigned node);
+    bool stopping() const { return ending_ || giving_up_ || stop_.first_signal(); }
+    unsigned living_on(unsigned node) const;
 
     // launcher_stats.cpp
     void open_stats_file();
@@ -54,6 +85,8 @@ class launcher {
     void take_signals();
     void handle_signal(int number);
     void reap();
+    void rank_gone(unsigned rank, shm::rank_state state, int status);
+    void finish_when_over();
     bool finished() const;
     void wait_for_agents();
     int conclude();
@@ -62,7 +95,8 @@ class launcher {
     bool all_local() const;
 
     const job_request &request_;
-    const placement placed_;
+    placement placed_;               // grows with the job
+    std::vector<program> programs_; // those of the request, then those of spawned ranks
     const agent_command command_;
     event_loop loop_;
     output_hub output_;
@@ -76,14 +110,19 @@ class launcher {
     std::size_t answered_ = 0; // nodes from the first on that are ready or have failed
     bool jobs_sent_ = false, table_sent_ = false, giving_up_ = false;
     bool ending_ = false; // the launcher ends the ranks
+    bool maybe_over_ = false; // look whether all ranks have ended
+    bool finish_sent_ = false;
     bool paused_ = false; // the agents have to wait until the output has gone
     bool agent_lost_ = false;
     int forced_status_ = 0; // of a time-out, an interruption at start, or our own failure
     std::set<std::string> failures_told_;
     verdict verdict_;
+    std::vector<std::size_t> most_on_; // ranks, by node, dead ones among them
     std::vector<bool> gone_;                        // by rank: its end is known
     nlohmann::json ends_ = nlohmann::json::array(); // of ranks, not yet told to the nodes
     stop_ladder stop_;
+    std::deque<wished_rank> wishes_;
+    std::optional<joining> joining_; // one at a time: numbers go up by one everywhere
     FILE *stats_file_ = nullptr;
     std::map<int, observe::rank_report> counts_; // by rank
 };

@@ -15,6 +15,8 @@ class line_merger {
     // whole_lines false: bytes go on as they come (a job of one rank, or a program's prompt would not show).
     explicit line_merger(bool whole_lines) : whole_lines_(whole_lines) {}
 
+    void keep_lines_whole() { whole_lines_ = true; } // from now on
+
     // Takes what a rank has written; `tag` goes before each line.
     void add(int rank, std::string_view bytes, std::string_view tag);
     // The rank writes no more: what is left of its last line goes out.

@@ -151,6 +151,22 @@ TEST(node_job, nonsense_is_refused)
     EXPECT_THROW(node_job_from(j), request_error);
 }
 
+TEST(joining_rank, comes_back_as_it_was)
+{
+    const joining_rank more{7, 2, 65535, 3};
+    EXPECT_EQ(to_json(joining_rank_from(to_json(more))), to_json(more));
+    auto j = to_json(more);
+    j.erase("node");
+    EXPECT_THROW(joining_rank_from(j), nlohmann::json::exception);
+}
+
+TEST(node_program, without_words_is_refused)
+{
+    const node_program program{{"prog", ""}, {{"K", ""}}, "/d", false};
+    EXPECT_EQ(to_json(node_program_from(to_json(program))), to_json(program));
+    EXPECT_THROW(node_program_from(to_json(node_program{})), request_error);
+}
+
 TEST(job_table, costs_two_bytes_a_rank_and_comes_back_as_it_was)
 {
     job_table table;

@@ -4,20 +4,32 @@
 //   agent: hello          who I am, and the ends of the ssh connection
 //   launcher: job         this node's part          agent: ready (address, ports) or failed
 //   launcher: table       where everybody is        agent: started or failed
-//   both: output, input, taken, exit, gone, signal, kill                agent: counts (if asked for), done
+//   both: output, input, taken, exit, gone, signal, kill
+//   launcher: finish      all ranks have ended      agent: counts (if asked for), done
 //
-// The job ends here when the last local rank has ended; whatever the ranks have started and left is then killed, the
-// rest of their output is passed on, and the agent says `done`. If the control line breaks before that, everything is
-// killed at once: the launcher is dead, and nothing may be left behind.
+// More ranks, one after the other:
+//
+//   agent: spawn          a rank here asks for one
+//   launcher: prepare     it is to be here          agent: prepared (port) or unprepared
+//   launcher: joins       to all: a rank more       agent: placed
+//   launcher: begin       start it                  agent: begun or unbegun
+//   launcher: spawned     the answer for the rank that asked
+//
+// At the end whatever the ranks have started and left is killed, the rest of their output is passed on, and the agent
+// says `done`. If the control line breaks before that, everything is killed at once: the launcher is dead, and nothing
+// may be left behind.
 #include "agent/node_agent.hpp"
 
 #include "agent/channel.hpp"
 #include "agent/descendants.hpp"
 #include "agent/hosts.hpp"
 #include "agent/rank_set.hpp"
+#include "base/spawn_wish.hpp"
 #include "observe/page_copy.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -27,6 +39,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -60,7 +73,15 @@ class node_agent final : public rank_set::listener {
     void take_table(const message &m);
     void take_gone(const message &m);
     void take_signals();
+    void watch_wishes(unsigned slot);
+    void take_wish(unsigned slot);
+    void answer(const message &m);
+    void prepare_rank(const message &m);
+    void place_rank(const message &m);
+    void begin_rank(const message &m);
+    void warn(const std::string &text) { line_.send({{"type", "warning"}, {"text", text}}); }
     void failed(const request_error &e);
+    void leave();
     void finish();
     void forward_input(const message &m);
     void tell_counts(unsigned slot);
@@ -76,7 +97,7 @@ class node_agent final : public rank_set::listener {
     std::optional<node_job> job_;
     std::optional<node_memory> memory_;
     std::optional<rank_set> ranks_;
-    bool started_ = false, over_ = false, done_ = false;
+    bool started_ = false, over_ = false, leaving_ = false, done_ = false;
 };
 
 void node_agent::hello()
@@ -106,6 +127,11 @@ void node_agent::received(message &m)
     if (type == "input") forward_input(m);
     if (type == "signal") ranks_->signal_all(m.head.at("number").get<int>());
     if (type == "kill") ranks_->signal_all(SIGKILL);
+    if (type == "prepare") prepare_rank(m);
+    if (type == "joins") place_rank(m);
+    if (type == "begin") begin_rank(m);
+    if (type == "spawned") answer(m);
+    if (type == "finish") leave();
 }
 
 void node_agent::take_job(const message &m)
@@ -114,7 +140,7 @@ void node_agent::take_job(const message &m)
     job_ = node_job_from(m.head);
     memory_.emplace(*job_);
     ranks_.emplace(loop_, *job_, *memory_, *this);
-    ranks_->prepare([this](const std::string &text) { line_.send({{"type", "warning"}, {"text", text}}); });
+    ranks_->prepare([this](const std::string &text) { warn(text); });
     bool network = job_->needs_network();
     line_.send({{"type", "ready"},
                 {"address", network ? net::to_string(memory_->address().address) : ""},
@@ -128,6 +154,7 @@ void node_agent::take_table(const message &m)
     memory_->fill(job_table_from(m));
     started_ = true;
     ranks_->start(mask_);
+    for (unsigned slot = 0; slot < job_->ranks.size(); ++slot) watch_wishes(slot);
     line_.send({{"type", "started"}});
 }
 
@@ -135,6 +162,12 @@ void node_agent::failed(const request_error &e)
 {
     line_.send({{"type", "failed"}, {"text", e.what()}, {"code", e.code}});
     if (ranks_) ranks_->signal_all(SIGKILL);
+    leave();
+}
+
+void node_agent::leave()
+{
+    leaving_ = true;
     if (!ranks_ || ranks_->running() == 0) done_ = true;
 }
 
@@ -182,6 +215,75 @@ void node_agent::ended(unsigned slot, const rank_end &end)
                 {"status", status}});
 }
 
+void node_agent::watch_wishes(unsigned slot)
+{
+    loop_.watch(memory_->wishes_of(slot), EPOLLIN, [this, slot](std::uint32_t) { take_wish(slot); });
+}
+
+void node_agent::take_wish(unsigned slot)
+{
+    static std::array<char, most_wish_bytes> bytes;
+    const ssize_t n = recv(memory_->wishes_of(slot), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) return loop_.forget(memory_->wishes_of(slot)); // nobody is left who could ask
+    const auto wish = std::size_t(n) <= bytes.size() ? spawn_wish_from({bytes.data(), std::size_t(n)}) : std::nullopt;
+    if (!wish) return warn(fmt::format("rank {} asks its agent for what no library asks", job_->ranks[slot].rank));
+    line_.send({{"type", "spawn"},
+                {"rank", job_->ranks[slot].rank},
+                {"id", wish->id},
+                {"node", wish->node},
+                {"argv", wish->arguments},
+                {"environment", wish->environment},
+                {"directory", wish->directory}});
+}
+
+void node_agent::answer(const message &m)
+{
+    const unsigned slot = m.head.at("slot").get<unsigned>();
+    if (slot >= job_->ranks.size()) return;
+    spawn_answer text{m.head.at("id").get<std::uint32_t>(), m.head.at("status").get<int>(),
+                      m.head.at("rank").get<int>(), m.head.at("text").get<std::string>()};
+    const std::string bytes = encode(text);
+    // Who has ended meanwhile needs no answer.
+    [[maybe_unused]] auto sent = send(memory_->wishes_of(slot), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void node_agent::prepare_rank(const message &m)
+{
+    try {
+        const node_program program = node_program_from(m.head.at("program"));
+        const unsigned rank = m.head.at("rank").get<unsigned>();
+        ranks_->prepare_program(program, [this](const std::string &text) { warn(text); });
+        job_->programs.push_back(program);
+        const unsigned port = memory_->add(rank);
+        job_->ranks.push_back({rank, unsigned(job_->programs.size()) - 1, false});
+        line_.send({{"type", "prepared"}, {"rank", rank}, {"port", port}});
+    } catch (const request_error &e) {
+        line_.send({{"type", "unprepared"}, {"text", e.what()}});
+    }
+}
+
+void node_agent::place_rank(const message &m)
+{
+    const joining_rank more = joining_rank_from(m.head);
+    memory_->place(more);
+    job_->total_ranks = more.rank + 1;
+    line_.send({{"type", "placed"}, {"rank", more.rank}});
+}
+
+void node_agent::begin_rank(const message &m)
+{
+    const unsigned rank = m.head.at("rank").get<unsigned>();
+    try {
+        if (job_->ranks.back().rank != rank) throw request_error(fmt::format("rank {} is not prepared", rank));
+        ranks_->start_last(mask_);
+        watch_wishes(unsigned(job_->ranks.size()) - 1);
+        line_.send({{"type", "begun"}, {"rank", rank}});
+    } catch (const request_error &e) {
+        line_.send({{"type", "unbegun"}, {"rank", rank}, {"text", e.what()}});
+    }
+}
+
 void node_agent::take_signals()
 {
     signalfd_siginfo info;
@@ -189,13 +291,13 @@ void node_agent::take_signals()
         if (info.ssi_signo != SIGCHLD) over_ = true;
     if (!ranks_) return;
     ranks_->reap();
-    if (started_ && ranks_->running() == 0) done_ = true;
+    if (leaving_) leave();
 }
 
 void node_agent::finish()
 {
     if (!kill_descendants(kill_seconds))
-        line_.send({{"type", "warning"}, {"text", "some processes that the ranks started could not be killed"}});
+        warn("some processes that the ranks started could not be killed");
     if (!ranks_) return;
     ranks_->reap();
     ranks_->drain(1);
@@ -208,8 +310,7 @@ void node_agent::tell_counts(unsigned slot)
     std::string problem;
     auto page = observe::read_page(memory_->counts_of(slot), &problem);
     if (!page) {
-        std::string text = fmt::format("the counts of rank {} are unreadable: {}", job_->ranks[slot].rank, problem);
-        return line_.send({{"type", "warning"}, {"text", text}});
+        return warn(fmt::format("the counts of rank {} are unreadable: {}", job_->ranks[slot].rank, problem));
     }
     page->rank = int(job_->ranks[slot].rank); // whatever it says itself
     const std::vector<observe::pair_copy> all = std::exchange(page->pairs, {});

@@ -11,11 +11,7 @@ namespace {
 nlohmann::json programs_to_json(const node_job &job)
 {
     nlohmann::json list = nlohmann::json::array();
-    for (const node_program &p : job.programs)
-        list.push_back({{"argv", p.argv},
-                        {"environment", p.environment},
-                        {"directory", p.directory},
-                        {"directory_required", p.directory_required}});
+    for (const node_program &p : job.programs) list.push_back(to_json(p));
     return list;
 }
 
@@ -28,13 +24,45 @@ nlohmann::json ranks_to_json(const node_job &job)
 
 void check(const node_job &job)
 {
-    bool good = !job.ranks.empty() && job.ranks.size() <= shm::max_slots && job.node < job.nodes;
+    bool good = !job.ranks.empty() && job.ranks.size() <= shm::max_slots && job.node < job.nodes &&
+                job.ranks_on_machine > 0;
     for (const node_rank &r : job.ranks) good = good && r.rank < job.total_ranks && r.program < job.programs.size();
-    for (const node_program &p : job.programs) good = good && !p.argv.empty();
+    for (std::size_t i = 0; i < job.ranks.size(); ++i) good = good && job.ranks[i].rank == job.ranks[0].rank + i;
     if (!good) throw request_error("the launcher's description of the job makes no sense");
 }
 
 } // namespace
+
+nlohmann::json to_json(const node_program &p)
+{
+    return {{"argv", p.argv},
+            {"environment", p.environment},
+            {"directory", p.directory},
+            {"directory_required", p.directory_required}};
+}
+
+node_program node_program_from(const nlohmann::json &j)
+{
+    node_program p{j.at("argv").get<std::vector<std::string>>(), j.at("environment").get<variables>(),
+                   j.at("directory").get<std::string>(), j.at("directory_required").get<bool>()};
+    if (p.argv.empty()) throw request_error("the launcher sent a program without a name");
+    return p;
+}
+
+nlohmann::json to_json(const joining_rank &more)
+{
+    return {{"rank", more.rank}, {"node", more.node}, {"port", more.port}, {"spawned_by", more.spawned_by}};
+}
+
+joining_rank joining_rank_from(const nlohmann::json &j)
+{
+    joining_rank more;
+    j.at("rank").get_to(more.rank);
+    j.at("node").get_to(more.node);
+    j.at("port").get_to(more.port);
+    j.at("spawned_by").get_to(more.spawned_by);
+    return more;
+}
 
 nlohmann::json to_json(const node_job &job)
 {
@@ -44,6 +72,7 @@ nlohmann::json to_json(const node_job &job)
             {"total_ranks", job.total_ranks},
             {"ranks_on_machine", job.ranks_on_machine},
             {"first_on_machine", job.first_on_machine},
+            {"spare", job.spare},
             {"ranks", ranks_to_json(job)},
             {"programs", programs_to_json(job)},
             {"key", job.key},
@@ -66,11 +95,10 @@ node_job node_job_from(const nlohmann::json &j)
     j.at("total_ranks").get_to(job.total_ranks);
     j.at("ranks_on_machine").get_to(job.ranks_on_machine);
     j.at("first_on_machine").get_to(job.first_on_machine);
+    j.at("spare").get_to(job.spare);
     for (const auto &r : j.at("ranks"))
         job.ranks.push_back({r.at(0).get<unsigned>(), r.at(1).get<unsigned>(), r.at(2).get<bool>()});
-    for (const auto &p : j.at("programs"))
-        job.programs.push_back({p.at("argv").get<std::vector<std::string>>(), p.at("environment").get<variables>(),
-                                p.at("directory").get<std::string>(), p.at("directory_required").get<bool>()});
+    for (const auto &p : j.at("programs")) job.programs.push_back(node_program_from(p));
     j.at("key").get_to(job.key);
     j.at("job_id").get_to(job.job_id);
     job.secure = shm::secure_mode(j.at("secure").get<std::uint32_t>());

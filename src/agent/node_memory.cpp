@@ -9,15 +9,20 @@
 #include "base/counts_page.hpp"
 #include "base/error.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::agent {
 namespace {
+
+constexpr std::uint64_t most_ranks = std::uint64_t(1) << (64 - SEA_OFFSET_BITS);
 
 [[noreturn]] void refuse(const char *what, int error)
 {
@@ -32,8 +37,9 @@ node_memory::node_memory(const node_job &job) : job_(job)
     shm::arena_plan plan;
     plan.node = job.node;
     plan.nodes = job.nodes;
-    plan.rank_capacity = job.total_ranks;
+    plan.rank_capacity = std::min<std::uint64_t>(job.total_ranks + std::uint64_t(job.spare) * job.nodes, most_ranks);
     plan.slots = unsigned(job.ranks.size());
+    plan.spare = std::min(job.spare, shm::max_slots - plan.slots);
     plan.ranks_on_machine = job.ranks_on_machine;
     plan.heap_bytes = job.heap_bytes;
     plan.secure = job.secure;
@@ -49,8 +55,11 @@ node_memory::node_memory(const node_job &job) : job_(job)
         if (pipe2(lifeline_, O_CLOEXEC) != 0) refuse("pipe", errno);
         fcntl(lifeline_[0], F_SETFD, 0);
         open_doorbells();
-        open_counts();
-        if (job.needs_network()) open_sockets();
+        if (job.needs_network()) choose_network();
+        for (const node_rank &r : job.ranks) {
+            places_.push_back(open_place(r.rank));
+            arena_.occupy(unsigned(places_.size()) - 1, int(r.rank), -1);
+        }
     } catch (...) {
         close_all();
         throw;
@@ -61,36 +70,23 @@ node_memory::~node_memory() { close_all(); }
 
 void node_memory::close_all()
 {
-    for (const auto *list : {&doorbells_, &sockets_, &counts_})
-        for (int fd : *list) close(fd);
+    for (const place_of_rank &p : places_) close_place(p);
+    for (int fd : doorbells_) close(fd);
     for (int fd : {arena_fd_, lifeline_[0], lifeline_[1]})
         if (fd >= 0) close(fd);
 }
 
 void node_memory::open_doorbells()
 {
-    for (unsigned s = 0; s < job_.ranks.size(); ++s) {
+    for (unsigned s = 0; s < arena_.header().slots; ++s) {
         int fd = eventfd(0, EFD_NONBLOCK);
         if (fd < 0) refuse("eventfd", errno);
         doorbells_.push_back(fd);
-        arena_.slot_at(s).rank = int(job_.ranks[s].rank);
         arena_.slot_at(s).doorbell = fd;
     }
 }
 
-void node_memory::open_counts()
-{
-    std::uint64_t job;
-    static_assert(sizeof job == sizeof arena_.header().job_id);
-    memcpy(&job, arena_.header().job_id, sizeof job);
-    for (const node_rank &r : job_.ranks) {
-        int fd = counts_page::create(int(r.rank), unsigned(job_.ranks.size()), job);
-        if (fd < 0) refuse("memory for the counts of a rank", -fd);
-        counts_.push_back(fd);
-    }
-}
-
-void node_memory::open_sockets()
+void node_memory::choose_network()
 {
     std::string error;
     net::ip_address wanted;
@@ -98,15 +94,69 @@ void node_memory::open_sockets()
     auto chosen = choose_address({job_.interface, job_.address, loopback}, net::list_interfaces(), &error);
     if (!chosen) throw request_error(error);
     address_ = *chosen;
-    for (std::size_t s = 0; s < job_.ranks.size(); ++s) {
+}
+
+node_memory::place_of_rank node_memory::open_place(unsigned rank)
+{
+    place_of_rank p;
+    p.rank = rank;
+    try {
+        std::uint64_t job;
+        static_assert(sizeof job == sizeof arena_.header().job_id);
+        memcpy(&job, arena_.header().job_id, sizeof job);
+        p.counts = counts_page::create(int(rank), arena_.header().slots, job);
+        if (p.counts < 0) refuse("memory for the counts of a rank", -p.counts);
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) refuse("socketpair", errno);
+        p.wishes = ends[0];
+        p.ranks_wishes = ends[1];
+        fcntl(p.wishes, F_SETFL, O_NONBLOCK);
+        if (!job_.needs_network()) return p;
         net::udp_socket socket;
         if (net::open_udp_socket(address_.address, &socket) != SEA_OK) throw request_error(last_error());
-        sockets_.push_back(socket.fd);
-        ports_.push_back(socket.port);
+        p.socket = socket.fd;
+        p.port = socket.port;
+        return p;
+    } catch (...) {
+        close_place(p);
+        throw;
     }
 }
 
-std::vector<unsigned> node_memory::ports() const { return ports_; }
+void node_memory::close_place(const place_of_rank &p)
+{
+    for (int fd : {p.socket, p.counts, p.wishes, p.ranks_wishes})
+        if (fd >= 0) close(fd);
+}
+
+std::vector<unsigned> node_memory::ports() const
+{
+    std::vector<unsigned> list;
+    if (job_.needs_network())
+        for (const place_of_rank &p : places_) list.push_back(p.port);
+    return list;
+}
+
+unsigned node_memory::add(unsigned rank)
+{
+    if (places_.size() >= arena_.header().slots)
+        throw request_error(fmt::format("node {} has no room for another rank: it has had {}", job_.node, places_.size()));
+    places_.push_back(open_place(rank));
+    return places_.back().port;
+}
+
+void node_memory::place(const joining_rank &more)
+{
+    const bool own = more.node == job_.node;
+    if (more.rank != arena_.header().ranks || more.rank >= arena_.header().rank_capacity || more.node >= job_.nodes ||
+        (own && (places_.empty() || places_.back().rank != more.rank)))
+        throw request_error(fmt::format("the launcher told of a rank {} on node {} that makes no sense", more.rank,
+                                        more.node));
+    if (own) arena_.occupy(unsigned(places_.size()) - 1, int(more.rank), int(more.spawned_by));
+    arena_.ranks().place(int(more.rank), more.node, std::uint16_t(more.port));
+    arena_.header().ranks = more.rank + 1;
+    changed_ = true;
+}
 
 void node_memory::fill(const job_table &table)
 {
@@ -133,21 +183,27 @@ void node_memory::fill(const job_table &table)
 std::string node_memory::birth_of(unsigned slot) const
 {
     birth b;
-    b.rank = int(job_.ranks[slot].rank);
+    const place_of_rank &p = places_[slot];
+    b.rank = int(p.rank);
     b.slot = slot;
     b.arena_fd = arena_fd_;
-    b.udp_fd = sockets_.empty() ? -1 : sockets_[slot];
-    b.counts_fd = counts_[slot];
+    b.udp_fd = p.socket;
+    b.counts_fd = p.counts;
+    b.wishes_fd = p.ranks_wishes;
     b.lifeline_fd = lifeline_[0];
     return format(b);
 }
 
 std::vector<int> node_memory::own_descriptors(unsigned slot) const
 {
-    std::vector<int> list{counts_[slot]};
-    if (!sockets_.empty()) list.push_back(sockets_[slot]);
+    const place_of_rank &p = places_[slot];
+    std::vector<int> list{p.counts, p.ranks_wishes};
+    if (p.socket >= 0) list.push_back(p.socket);
     return list;
 }
+
+// The page stays, to be read at the end; the socket, so that what was sent to it early waits there.
+void node_memory::has_started(unsigned slot) { close(std::exchange(places_[slot].ranks_wishes, -1)); }
 
 unsigned node_memory::progress_of(unsigned slot) const
 {
@@ -156,7 +212,7 @@ unsigned node_memory::progress_of(unsigned slot) const
 
 void node_memory::set_state(unsigned rank, shm::rank_state state, int status)
 {
-    if (rank >= job_.total_ranks) return;
+    if (rank >= arena_.header().ranks) return;
     if (arena_.ranks().end(int(rank), state, std::uint8_t(status))) changed_ = true;
 }
 

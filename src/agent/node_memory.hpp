@@ -17,17 +17,25 @@ class node_memory {
     node_memory &operator=(const node_memory &) = delete;
 
     const node_address &address() const { return address_; } // empty without a network
-    std::vector<unsigned> ports() const;
+    std::vector<unsigned> ports() const;                     // empty without a network
 
     // Fills the tables; all ranks of the job are alive from now on.
     void fill(const job_table &table);
 
+    // Makes what one more rank of this node needs. Returns its port, 0 without a network. Throws request_error.
+    unsigned add(unsigned rank);
+
+    // One more rank of the job, with the next number; alive from now on. Throws request_error.
+    void place(const joining_rank &more);
+
     // Value of ONESEA_BIRTH for a slot, and the descriptors that only this rank keeps.
     std::string birth_of(unsigned slot) const;
     std::vector<int> own_descriptors(unsigned slot) const;
+    void has_started(unsigned slot); // the agent needs its copies of the rank's descriptors no more
 
     // The page that the rank of a slot counts in: it is there after the rank has ended, however it did.
-    int counts_of(unsigned slot) const { return counts_[slot]; }
+    int counts_of(unsigned slot) const { return places_[slot].counts; }
+    int wishes_of(unsigned slot) const { return places_[slot].wishes; } // the agent's end
 
     // How far a local rank came: 0 sea_init() never called, 1 called, 2 sea_finalize() done.
     unsigned progress_of(unsigned slot) const;
@@ -37,9 +45,17 @@ class node_memory {
     void tell_ranks();
 
   private:
+    struct place_of_rank {
+        unsigned rank = 0;
+        int socket = -1;
+        unsigned port = 0;
+        int counts = -1;
+        int wishes = -1, ranks_wishes = -1; // two ends
+    };
     void open_doorbells();
-    void open_sockets();
-    void open_counts();
+    void choose_network();
+    place_of_rank open_place(unsigned rank);
+    static void close_place(const place_of_rank &p);
     void close_all();
 
     const node_job &job_;
@@ -47,8 +63,8 @@ class node_memory {
     shm::arena arena_;
     int arena_fd_ = -1;
     int lifeline_[2] = {-1, -1};
-    std::vector<int> doorbells_, sockets_, counts_;
-    std::vector<unsigned> ports_;
+    std::vector<int> doorbells_;
+    std::vector<place_of_rank> places_; // by slot
     bool changed_ = false;
 };
 

@@ -30,7 +30,8 @@ output_hub::output_hub(event_loop &loop, const job_request &request, const place
 
 output_hub::~output_hub()
 {
-    for (int fd : files_) close(fd);
+    for (int fd : files_)
+        if (fd >= 0) close(fd);
 }
 
 void output_hub::open_files()
@@ -39,12 +40,27 @@ void output_hub::open_files()
     std::filesystem::create_directories(request_.output_directory, error);
     if (error) throw request_error(fmt::format("--output {}: {}", request_.output_directory, error.message()));
     for (std::size_t r = 0; r < placed_.ranks.size(); ++r)
-        for (const char *kind : {"out", "err"}) {
-            auto path = fmt::format("{}/rank.{}.{}", request_.output_directory, r, kind);
-            int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-            if (fd < 0) throw request_error(fmt::format("--output: '{}' cannot be written: {}", path, strerror(errno)));
-            files_.push_back(fd);
-        }
+        if (std::string wrong = open_files_of(r); !wrong.empty()) throw request_error(wrong);
+}
+
+std::string output_hub::open_files_of(std::size_t rank)
+{
+    std::string wrong;
+    for (const char *kind : {"out", "err"}) {
+        auto path = fmt::format("{}/rank.{}.{}", request_.output_directory, rank, kind);
+        int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0 && wrong.empty()) wrong = fmt::format("--output: '{}' cannot be written: {}", path, strerror(errno));
+        files_.push_back(fd);
+    }
+    return wrong;
+}
+
+void output_hub::add_rank()
+{
+    for (line_merger &lines : lines_) lines.keep_lines_whole();
+    if (!shown_) tails_.resize(placed_.ranks.size());
+    if (files_.empty()) return;
+    if (std::string wrong = open_files_of(placed_.ranks.size() - 1); file_error_.empty()) file_error_ = wrong;
 }
 
 void output_hub::write_file(unsigned rank, int stream, std::string_view bytes)

@@ -16,6 +16,7 @@ class output_hub {
     output_hub(event_loop &loop, const job_request &request, const placement &placed);
     ~output_hub();
 
+    void add_rank(); // one more, placed by now; its trouble with files is told by file_error()
     void take(unsigned rank, int stream, std::string_view bytes); // stream 1 or 2; empty: it is closed
     void say(std::string_view line);                              // by the launcher, to stderr
     std::size_t queued() const;
@@ -30,6 +31,7 @@ class output_hub {
   private:
     std::string tag(unsigned rank) const;
     void open_files();
+    std::string open_files_of(std::size_t rank); // "", or what is wrong
     void write_file(unsigned rank, int stream, std::string_view bytes);
 
     const job_request &request_;

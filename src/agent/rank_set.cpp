@@ -30,6 +30,14 @@ void close_if(int fd)
     if (fd >= 0) close(fd);
 }
 
+struct descriptor {
+    explicit descriptor(int n) : fd(n) {}
+    ~descriptor() { close_if(fd); }
+    descriptor(const descriptor &) = delete;
+    descriptor &operator=(const descriptor &) = delete;
+    const int fd;
+};
+
 struct pipe_ends {
     int read = -1, write = -1;
 };
@@ -68,42 +76,51 @@ rank_set::~rank_set()
     }
 }
 
-void rank_set::prepare(const std::function<void(const std::string &)> &warn)
+void rank_set::prepare(const on_warning &warn)
 {
     std::vector<bool> used(job_.programs.size());
     for (const node_rank &r : job_.ranks) used[r.program] = true;
-    for (std::size_t i = 0; i < job_.programs.size(); ++i) {
-        const node_program &program = job_.programs[i];
-        prepared ready;
-        const variables *changes[] = {&program.environment};
-        ready.environment = merge_environment(environ, changes);
-        ready.directory = program.directory;
-        if (used[i] && !ready.directory.empty() && !is_directory(ready.directory)) {
-            if (program.directory_required)
-                throw request_error(fmt::format("the directory '{}' is not there", ready.directory));
-            warn(fmt::format("there is no directory '{}'; the ranks start in the login directory", ready.directory));
-            ready.directory.clear();
-        }
-        const std::string &name = program.argv[0];
-        int status =
-            used[i] ? find_program(name, value_of(ready.environment, "PATH"), ready.directory, &ready.path) : 0;
-        if (status == 127) throw request_error(fmt::format("program '{}' not found", name), 127);
-        if (status) throw request_error(fmt::format("program '{}' is not executable", name), status);
-        programs_.push_back(std::move(ready));
+    for (std::size_t i = 0; i < job_.programs.size(); ++i) programs_.push_back(find(job_.programs[i], used[i], warn));
+}
+
+void rank_set::prepare_program(const node_program &program, const on_warning &warn)
+{
+    programs_.push_back(find(program, true, warn));
+}
+
+rank_set::prepared rank_set::find(const node_program &program, bool used, const on_warning &warn) const
+{
+    prepared ready;
+    const variables *changes[] = {&program.environment};
+    ready.environment = merge_environment(environ, changes);
+    ready.directory = program.directory;
+    if (used && !ready.directory.empty() && !is_directory(ready.directory)) {
+        if (program.directory_required)
+            throw request_error(fmt::format("the directory '{}' is not there", ready.directory));
+        warn(fmt::format("there is no directory '{}'; the ranks start in the login directory", ready.directory));
+        ready.directory.clear();
     }
+    const std::string &name = program.argv[0];
+    int status = used ? find_program(name, value_of(ready.environment, "PATH"), ready.directory, &ready.path) : 0;
+    if (status == 127) throw request_error(fmt::format("program '{}' not found", name), 127);
+    if (status) throw request_error(fmt::format("program '{}' is not executable", name), status);
+    return ready;
 }
 
 void rank_set::start(const sigset_t &mask)
 {
-    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    try {
-        for (unsigned s = 0; s < processes_.size(); ++s) start_one(s, mask, null_fd);
-    } catch (...) {
-        close_if(null_fd);
-        throw;
-    }
-    close_if(null_fd);
+    const descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    for (unsigned s = 0; s < processes_.size(); ++s) start_one(s, mask, null.fd);
     for (unsigned s = 0; s < processes_.size(); ++s) watch_streams(s);
+}
+
+void rank_set::start_last(const sigset_t &mask)
+{
+    const descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    processes_.resize(job_.ranks.size());
+    const unsigned slot = unsigned(processes_.size()) - 1;
+    start_one(slot, mask, null.fd);
+    watch_streams(slot);
 }
 
 variables rank_set::own_variables(unsigned slot) const
@@ -137,16 +154,21 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
     request.out = out.write;
     request.err = err.write;
     request.keep = memory_.own_descriptors(slot);
-    auto cpus = choose_cpus(job_.bind, job_.first_on_machine + slot, job_.ranks_on_machine, allowed, numa);
+    const unsigned place = (job_.first_on_machine + slot) % job_.ranks_on_machine; // who comes later shares one
+    auto cpus = choose_cpus(job_.bind, place, job_.ranks_on_machine, allowed, numa);
     request.cpus = cpus ? &*cpus : nullptr;
     request.mask = &mask;
     const char *step = "";
     int error = start_process(request, &p.pid, &step);
     for (int fd : {out.write, err.write, in.read}) close_if(fd);
-    if (error)
+    if (error) {
+        for (stream &s : p.out) close_if(std::exchange(s.fd, -1));
+        close_if(std::exchange(p.in, -1));
         throw request_error(
             fmt::format("program '{}' cannot be started: {}: {}", request.argv[0], step, strerror(error)),
             strcmp(step, "execve") == 0 ? 126 : status_launcher);
+    }
+    memory_.has_started(slot);
     p.alive = true;
     slots_[p.pid] = slot;
     ++running_;

@@ -31,8 +31,13 @@ class rank_set {
     rank_set &operator=(const rank_set &) = delete;
 
     // Finds the programs and directories before anything starts. Throws request_error with a shell's status.
-    void prepare(const std::function<void(const std::string &)> &warn);
+    using on_warning = std::function<void(const std::string &)>;
+    void prepare(const on_warning &warn);
     void start(const sigset_t &mask); // throws request_error; those that run are then to be killed
+
+    // The same for one program more, and for one rank more, which the job describes by now.
+    void prepare_program(const node_program &program, const on_warning &warn);
+    void start_last(const sigset_t &mask);
 
     void signal_all(int number);
     void give_input(unsigned slot, std::string_view bytes);
@@ -60,6 +65,7 @@ class rank_set {
         std::string path, directory;
         std::vector<std::string> environment;
     };
+    prepared find(const node_program &program, bool used, const on_warning &warn) const;
     void start_one(unsigned slot, const sigset_t &mask, int null_fd);
     void watch_streams(unsigned slot);
     void read_stream(unsigned slot, int index, std::size_t most);

@@ -24,18 +24,20 @@ bool take(std::string_view &text, Number lowest, Number &number)
 
 std::string format(const birth &b)
 {
-    return fmt::format("2:{}:{}:{}:{}:{}:{}", b.rank, b.slot, b.arena_fd, b.udp_fd, b.lifeline_fd, b.counts_fd);
+    return fmt::format("3:{}:{}:{}:{}:{}:{}:{}", b.rank, b.slot, b.arena_fd, b.udp_fd, b.lifeline_fd, b.counts_fd,
+                       b.wishes_fd);
 }
 
 std::optional<birth> parse_birth(const char *text)
 {
     if (!text) return std::nullopt;
     std::string_view rest = text;
-    if (!rest.starts_with('2')) return std::nullopt;
+    if (!rest.starts_with('3')) return std::nullopt;
     rest.remove_prefix(1);
     birth b;
     bool good = take(rest, 0, b.rank) && take(rest, 0u, b.slot) && take(rest, 0, b.arena_fd) &&
-                take(rest, -1, b.udp_fd) && take(rest, -1, b.lifeline_fd) && take(rest, 0, b.counts_fd) && rest.empty();
+                take(rest, -1, b.udp_fd) && take(rest, -1, b.lifeline_fd) && take(rest, 0, b.counts_fd) &&
+                take(rest, -1, b.wishes_fd) && rest.empty();
     if (!good) return std::nullopt;
     return b;
 }

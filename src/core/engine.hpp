@@ -97,6 +97,7 @@ class engine_state final : public sink {
 
     std::set<std::pair<int, std::uint64_t>> refused;   // operations of others whose signals are not to be executed
     std::uint32_t seen_membership = 0, seen_ended = 0; // how far this process has followed who came and ended
+    int seen_ranks = 0;
     sea_death_fn on_death = nullptr;
     void *on_death_context = nullptr;
 
@@ -241,7 +242,7 @@ void receive_message(int source, const frame &head, std::span<const std::byte> p
 // ---- fence.cpp ----
 int fence_everything(locked &lock, nanoseconds deadline);
 
-// ---- death.cpp ----
+// ---- membership.cpp ----
 void check_membership();
 void fail_operations_on(int rank, int status);
 

@@ -61,8 +61,8 @@ int make_own_arena(const sea_config *config)
     ::close(fd);
     int doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (doorbell < 0) return system_failure("eventfd", errno);
-    e.arena.slot_at(0).rank = 0;
     e.arena.slot_at(0).doorbell = doorbell;
+    e.arena.occupy(0, 0, -1);
     e.arena.ranks().place(0, 0, 0);
     e.arena.header().ranks = 1;
     e.arena.header().world = 1;
@@ -94,7 +94,7 @@ int take_inheritance(const char *text)
         return fail(SEA_ERR_STATE, "sea_init: another process is rank {} already; one program of each rank may call it",
                     b->rank);
     ::close(b->arena_fd);
-    for (int fd : {b->udp_fd, b->lifeline_fd, b->counts_fd})
+    for (int fd : {b->udp_fd, b->lifeline_fd, b->counts_fd, b->wishes_fd})
         if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
     for (unsigned s = 0; s < h.slots; ++s) {
         int fd = e.arena.slot_at(s).doorbell;
@@ -179,9 +179,10 @@ int start(const sea_config *config)
     if (int s = open_counts()) return s;
     if (int s = open_transports()) return s;
     locked lock(e.mutex);
-    e.seen_ended = 0;
-    check_membership();
     open_windows();
+    e.seen_ended = 0;
+    e.seen_ranks = world_size();
+    check_membership();
     return SEA_OK;
 }
 
@@ -193,7 +194,8 @@ void tear_down()
     e.net.reset();
     e.shm.reset();
     e.raw.reset();
-    if (e.inherited.udp_fd >= 0) ::close(e.inherited.udp_fd);
+    for (int fd : {e.inherited.udp_fd, e.inherited.wishes_fd})
+        if (fd >= 0) ::close(fd);
     if (e.sleep.kick_fd >= 0) ::close(std::exchange(e.sleep.kick_fd, -1));
     if (e.arena)
         for (unsigned s = 0; s < e.arena.header().slots; ++s)

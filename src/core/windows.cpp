@@ -22,27 +22,31 @@ sea_window_ &entry_of(int rank) { return table[std::size_t(rank) & (table.size()
 
 } // namespace
 
+// Others may look into the entry meanwhile: they read the start first, and find nothing there until all else is right.
+void open_window(int rank)
+{
+    auto &e = engine();
+    std::int32_t &owner = e.counts->owners()[std::size_t(rank) & (table.size() - 1)];
+    const auto slot = e.shm->slot_of(rank);
+    if (!slot || owner != 0) return; // two ranks of one place: the second takes the way through the library
+    const shm::heap *heap = e.shm->heap_of(rank);
+    owner = rank + 1;
+    sea_window_ &w = entry_of(rank);
+    w.last = heap->capacity() - 8;
+    w.memory = reinterpret_cast<char *>(e.shm->heap_memory(rank));
+    w.live = heap->live();
+    w.asleep = &e.arena.slot_at(*slot).sleeping;
+    __atomic_store_n(&w.start, std::uint64_t(rank) << SEA_OFFSET_BITS, __ATOMIC_RELEASE);
+}
+
 void open_windows()
 {
     auto &e = engine();
     static_assert(shm::heap_granule == 1u << SEA_GRANULE_SHIFT_);
     table = e.counts->windows();
-    const std::span<std::int32_t> owners = e.counts->owners();
     std::fill(table.begin(), table.end(), closed);
-    for (unsigned s = 0; s < e.arena.header().slots; ++s) {
-        int rank = e.arena.slot_at(s).rank;
-        shm::heap *heap = rank < 0 ? nullptr : e.shm->heap_of(rank);
-        if (!heap || entry_of(rank).start != nowhere) continue;
-        owners[std::size_t(rank) & (owners.size() - 1)] = rank + 1;
-        entry_of(rank) = {std::uint64_t(rank) << SEA_OFFSET_BITS,
-                          heap->capacity() - 8,
-                          reinterpret_cast<char *>(e.shm->heap_memory(rank)),
-                          heap->live(),
-                          0,
-                          0,
-                          0,
-                          &e.arena.slot_at(s).sleeping};
-    }
+    for (unsigned s = 0; s < e.arena.header().slots; ++s)
+        if (int rank = e.arena.slot_at(s).rank; rank >= 0) open_window(rank);
     sea_fast_.mask = 0; // never an index out of the table while the two change
     sea_fast_.windows = table.data();
     sea_fast_.mask = table.size() - 1;
@@ -65,7 +69,7 @@ bool window_atomic(sea_addr address, sea_atomic_kind kind, int width, std::uint6
                    std::uint64_t *old)
 {
     sea_window_ &w = sea_fast_.windows[(address >> SEA_OFFSET_BITS) & sea_fast_.mask];
-    std::uint64_t offset = address - w.start;
+    std::uint64_t offset = address - __atomic_load_n(&w.start, __ATOMIC_ACQUIRE);
     if (address % std::uint64_t(width) || offset > w.last || w.live[offset >> SEA_GRANULE_SHIFT_] == 0) return false;
     *old = shm::cpu_atomic(w.memory + offset, kind, width, operand, compare);
     __atomic_store_n(&w.atomics, __atomic_load_n(&w.atomics, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);

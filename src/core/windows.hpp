@@ -9,6 +9,7 @@
 namespace onesea::core {
 
 void open_windows();         // all ranks of the node
+void open_window(int rank);  // one that came later; nothing if it is of another node
 void close_window(int rank); // it has ended: the library tells
 void close_windows();
 

@@ -46,7 +46,8 @@ void fill(arena_header &h, const arena_plan &plan)
     h.node = plan.node;
     h.nodes = plan.nodes;
     h.rank_capacity = plan.rank_capacity;
-    h.slots = plan.slots;
+    h.slots = plan.slots + plan.spare;
+    h.starters = plan.slots;
     h.ranks_on_machine = plan.ranks_on_machine;
     h.heap_bytes = round_up(plan.heap_bytes ? plan.heap_bytes : default_heap_bytes(plan.ranks_on_machine), page);
     lay_out(h);
@@ -81,7 +82,7 @@ arena::~arena()
 
 int arena::create(const arena_plan &plan, arena *result, int *fd)
 {
-    if (plan.slots == 0 || plan.slots > max_slots || plan.heap_bytes > max_heap_bytes || plan.nodes == 0 ||
+    if (plan.slots == 0 || plan.slots > max_slots || plan.spare > max_slots - plan.slots || plan.heap_bytes > max_heap_bytes || plan.nodes == 0 ||
         plan.nodes > max_nodes)
         return -EINVAL;
     arena_header sizes{};
@@ -97,10 +98,9 @@ int arena::create(const arena_plan &plan, arena *result, int *fd)
     arena made;
     made.header_ = static_cast<arena_header *>(mapped);
     fill(*made.header_, plan);
-    for (unsigned i = 0; i < plan.slots; ++i) {
+    for (unsigned i = 0; i < made.header_->slots; ++i) {
         made.slot_at(i).rank = -1;
         made.slot_at(i).doorbell = -1;
-        heap::format(made.heap_meta(i), made.header_->heap_bytes);
     }
     made.header_->magic = arena_magic;
     *result = std::move(made);
@@ -122,6 +122,13 @@ int arena::map(int fd, arena *result)
     made.header_ = static_cast<arena_header *>(mapped);
     *result = std::move(made);
     return 0;
+}
+
+void arena::occupy(unsigned index, int rank, int spawned_by) const
+{
+    heap::format(heap_meta(index), header_->heap_bytes);
+    slot_at(index).spawned_by = spawned_by;
+    slot_at(index).rank.store(rank, std::memory_order_release);
 }
 
 node_table arena::nodes() const { return {at(header_->nodes_at), header_->nodes, header_->kinds}; }

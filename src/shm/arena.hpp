@@ -7,7 +7,8 @@
 //   |        | [n]   | log of ends [cap]| [locals]   | [to][from]     | [slot]: meta, data  |
 //   +--------+-------+------------------+------------+----------------+---------------------+
 //
-// A *slot* is a rank's place on its node, 0 .. slots-1. All memory starts as zero and is touched only when used, so
+// A *slot* is a rank's place on its node, 0 .. slots-1. The ranks that the job starts with have the first ones, in the
+// order of their numbers; the others wait for ranks that come while it runs. All memory starts as zero and is touched only when used, so
 // capacities may be generous. Plain fields are written by the agent before ranks start; atomics change afterwards.
 // What is as long as the job lies here, once per node, and nowhere else: rank_table.hpp counts its bytes.
 #pragma once
@@ -42,6 +43,7 @@ struct arena_header {
     std::uint32_t nodes;
     std::uint32_t rank_capacity;
     std::uint32_t slots;
+    std::uint32_t starters;         // of the slots: those with a rank from the start
     std::uint32_t ranks_on_machine; // including other virtual nodes: for the spin budget
     std::uint64_t heap_bytes;       // capacity of each rank's heap
     std::uint64_t nodes_at, ranks_at, slots_at, rings_at, heaps_at; // byte offsets
@@ -53,10 +55,11 @@ struct arena_header {
     std::atomic<std::uint32_t> membership; // += 1 whenever ranks came or ended; then all doorbells are rung
 };
 
-// One per local rank. The agent sets rank and doorbell before the rank starts.
+// One per local rank. Every doorbell is there before the first rank starts.
 struct alignas(64) slot {
-    std::int32_t rank;
+    std::atomic<std::int32_t> rank;                  // -1: nobody's yet; the agent sets it when all else is ready
     std::int32_t doorbell;                           // number of its eventfd, the same in every process of the node
+    std::int32_t spawned_by;                         // rank; -1: it is there from the start
     std::atomic<std::int32_t> pid;                   // set by the rank in sea_init
     std::atomic<std::uint32_t> initialized;          // 1 after sea_init, 2 after sea_finalize
     std::atomic<std::uint32_t> raw_open;             // 1: others may access all memory of the process
@@ -79,7 +82,8 @@ struct arena_plan {
     std::uint32_t node = 0;
     std::uint32_t nodes = 1;
     std::uint32_t rank_capacity = 1; // >= number of ranks
-    std::uint32_t slots = 1;
+    std::uint32_t slots = 1; // for ranks that are there from the start
+    std::uint32_t spare = 0; // for others
     std::uint32_t ranks_on_machine = 1;
     std::uint64_t heap_bytes = 0; // 0: default_heap_bytes()
     secure_mode secure = secure_mode::auth;
@@ -100,6 +104,9 @@ class arena {
     static int create(const arena_plan &plan, arena *result, int *fd);
     // Maps an inherited one and checks magic, version and size. 0 or -errno (EPROTO: not an arena of this version).
     static int map(int fd, arena *result);
+
+    // Gives a slot to a rank whose process starts later. `rank` is in the table of ranks before or after it.
+    void occupy(unsigned slot, int rank, int spawned_by) const;
 
     explicit operator bool() const { return header_ != nullptr; }
     arena_header &header() const { return *header_; }

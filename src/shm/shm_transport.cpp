@@ -46,13 +46,8 @@ struct shm_transport::peer {
 
 shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to)
     : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), sink_(to), own_segments_(a.segments(own_slot)),
-      heaps_(a.header().slots), peers_(a.header().slots)
+      neighbours_(a, own_slot, only_self), peers_(a.header().slots)
 {
-    for (unsigned s = 0; s < a.header().slots; ++s) {
-        if (a.slot_at(s).rank < 0 || (only_self && s != own_slot)) continue;
-        slot_of_[a.slot_at(s).rank] = s;
-        heaps_[s].emplace(a.heap_meta(s));
-    }
 }
 
 shm_transport::~shm_transport() = default;
@@ -62,23 +57,17 @@ std::uint32_t shm_transport::capabilities() const
     return capability::native_put | capability::native_get | capability::native_atomic;
 }
 
-const unsigned *shm_transport::slot_of(int rank) const
+bool shm_transport::reach(int rank) const { return slot_of(rank).has_value(); }
+
+heap *shm_transport::heap_of(int rank) const
 {
-    auto found = slot_of_.find(rank);
-    return found == slot_of_.end() ? nullptr : &found->second;
+    const auto s = slot_of(rank);
+    return s ? &neighbours_.heap_at(*s) : nullptr;
 }
 
-bool shm_transport::reach(int rank) const { return slot_of(rank) != nullptr; }
-
-heap *shm_transport::heap_of(int rank)
+std::byte *shm_transport::heap_memory(int rank) const
 {
-    const unsigned *s = slot_of(rank);
-    return s ? &*heaps_[*s] : nullptr;
-}
-
-std::byte *shm_transport::heap_memory(int rank)
-{
-    const unsigned *s = slot_of(rank);
+    const auto s = slot_of(rank);
     return s ? arena_.heap_data(*s) : nullptr;
 }
 
@@ -114,7 +103,7 @@ void shm_transport::ring_if_asleep(unsigned s, std::uint32_t needs)
 
 void shm_transport::wake(int rank)
 {
-    const unsigned *s = slot_of(rank);
+    const auto s = slot_of(rank);
     if (s && *s != own_) ring_if_asleep(*s, asleep_for_memory);
 }
 
@@ -266,7 +255,7 @@ void shm_transport::disarm()
 
 void shm_transport::peer_gone(int rank, bool cleanly)
 {
-    const unsigned *s = slot_of(rank);
+    const auto s = slot_of(rank);
     if (!s || !peers_[*s]) {
         if (s) peer_at(*s).gone = true;
         return;
@@ -290,7 +279,7 @@ int shm_transport::put(int rank, std::uint64_t offset, const void *from, std::si
 {
     unsigned s = *slot_of(rank);
     if (offset >= segments_from) return copy_private(s, rank, offset, const_cast<void *>(from), bytes, true);
-    if (!heaps_[s]->contains(offset, bytes)) return SEA_ERR_ADDRESS;
+    if (!neighbours_.heap_at(s).contains(offset, bytes)) return SEA_ERR_ADDRESS;
     copy_plain(arena_.heap_data(s) + offset, from, bytes);
     return SEA_OK;
 }
@@ -299,7 +288,7 @@ int shm_transport::get(int rank, std::uint64_t offset, void *to, std::size_t byt
 {
     unsigned s = *slot_of(rank);
     if (offset >= segments_from) return copy_private(s, rank, offset, to, bytes, false);
-    if (!heaps_[s]->contains(offset, bytes)) return SEA_ERR_ADDRESS;
+    if (!neighbours_.heap_at(s).contains(offset, bytes)) return SEA_ERR_ADDRESS;
     copy_plain(to, arena_.heap_data(s) + offset, bytes);
     return SEA_OK;
 }
@@ -352,7 +341,7 @@ int shm_transport::atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, 
 {
     unsigned s = *slot_of(rank);
     if (offset >= segments_from) return not_native;
-    if (!heaps_[s]->contains(offset, std::size_t(width))) return SEA_ERR_ADDRESS;
+    if (!neighbours_.heap_at(s).contains(offset, std::size_t(width))) return SEA_ERR_ADDRESS;
     *old = cpu_atomic(arena_.heap_data(s) + offset, kind, width, operand, compare);
     if (s != own_) ring_if_asleep(s, asleep_for_memory);
     return SEA_OK;

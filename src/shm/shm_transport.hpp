@@ -4,15 +4,12 @@
 #pragma once
 
 #include "base/transport.hpp"
-#include "shm/arena.hpp"
-#include "shm/heap.hpp"
+#include "shm/neighbours.hpp"
 #include "shm/ring.hpp"
 #include "shm/segments.hpp"
 
 #include <deque>
 #include <memory>
-#include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace onesea::shm {
@@ -47,11 +44,11 @@ class shm_transport final : public transport {
     void wake(int rank);
 
     // [any] The heap of a rank of this node, nullptr if it is none; where it is mapped.
-    heap *heap_of(int rank);
-    std::byte *heap_memory(int rank);
+    heap *heap_of(int rank) const;
+    std::byte *heap_memory(int rank) const;
 
-    // [any] The slot of a rank that is reached, nullptr if it is not.
-    const unsigned *slot_of(int rank) const;
+    // [any] The slot of a rank that is reached.
+    std::optional<unsigned> slot_of(int rank) const { return neighbours_.slot_of(rank); }
 
     // [lock] Has every process of the node that may be copying from or to own registered memory or raw space been seen
     // not to, since `passed` was empty? For the end of a registration.
@@ -67,8 +64,7 @@ class shm_transport final : public transport {
     int own_rank_;
     sink &sink_;
     segments own_segments_;
-    std::unordered_map<int, unsigned> slot_of_;
-    std::vector<std::optional<heap>> heaps_;   // by slot
+    neighbours neighbours_;
     std::vector<std::unique_ptr<peer>> peers_; // by slot, made at first contact
     std::vector<unsigned> sending_;            // slots with records not yet executed
 

@@ -41,13 +41,15 @@ class ShmTransportTest : public ::testing::Test {
     void SetUp() override
     {
         arena_plan plan;
-        plan.slots = plan.rank_capacity = 2;
+        plan.slots = 2;
+        plan.spare = 2;
+        plan.rank_capacity = 8;
         plan.heap_bytes = 1 << 20;
         int fd = -1;
         ASSERT_EQ(arena::create(plan, &arena_, &fd), 0);
         ::close(fd);
         for (unsigned s = 0; s < 2; ++s) {
-            arena_.slot_at(s).rank = int(s);
+            arena_.occupy(s, int(s), -1);
             arena_.slot_at(s).doorbell = eventfd(0, EFD_NONBLOCK);
             arena_.slot_at(s).pid = getpid();
         }
@@ -221,6 +223,39 @@ TEST_F(ShmTransportTest, reaches_registered_memory_and_respects_read_only)
     EXPECT_EQ(memory[0], 'R');
     EXPECT_EQ(a_->put(1, closed, "r", 1), SEA_ERR_ACCESS);
     EXPECT_EQ(a_->put(1, open + 32, "r", 1), SEA_ERR_ADDRESS);
+}
+
+TEST_F(ShmTransportTest, a_rank_that_comes_later_is_reached_as_soon_as_it_is_in_the_tables)
+{
+    arena_.header().world = arena_.header().ranks = 2;
+    EXPECT_FALSE(a_->reach(5));
+    arena_.occupy(2, 5, 0);
+    EXPECT_FALSE(a_->reach(5));
+    arena_.ranks().place(5, 0, 0);
+    arena_.header().ranks = 6;
+    EXPECT_TRUE(a_->reach(5));
+    EXPECT_EQ(a_->slot_of(5), 2u);
+    EXPECT_EQ(a_->slot_of(1), 1u);
+    auto offset = a_->heap_of(5)->allocate(8);
+    std::uint64_t value = 7;
+    EXPECT_EQ(b_->put(5, offset, &value, 8), SEA_OK);
+    EXPECT_EQ(a_->get(5, offset, &value, 8), SEA_OK);
+    arena_.ranks().place(4, 1, 0); // of another node
+    EXPECT_FALSE(a_->reach(4));
+    EXPECT_FALSE(a_->reach(6));
+    EXPECT_FALSE(a_->reach(-1));
+}
+
+TEST_F(ShmTransportTest, who_reaches_nobody_else_does_not_reach_later_ones_either)
+{
+    shm_transport alone(arena_, 1, true, at_b_);
+    arena_.header().world = 2;
+    arena_.header().ranks = 3;
+    arena_.occupy(2, 2, 0);
+    arena_.ranks().place(2, 0, 0);
+    EXPECT_TRUE(alone.reach(1));
+    EXPECT_FALSE(alone.reach(0));
+    EXPECT_FALSE(alone.reach(2));
 }
 
 } // namespace

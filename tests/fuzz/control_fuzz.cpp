@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes on the control line between launcher and agent: cut into messages whatever the pieces in which they come,
-// and read as a job or a table, or refused with a reason.
+// and read as a job, a table or a rank more, or refused with a reason.
 #include "agent/hosts.hpp"
 #include "agent/lines.hpp"
 #include "agent/message.hpp"
@@ -46,6 +46,14 @@ void understand(const message &m)
     refuse_or_read([&] {
         node_job job = node_job_from(m.head);
         if (to_json(node_job_from(to_json(job))) != to_json(job)) std::abort();
+    });
+    refuse_or_read([&] {
+        joining_rank more = joining_rank_from(m.head);
+        if (to_json(joining_rank_from(to_json(more))) != to_json(more)) std::abort();
+    });
+    refuse_or_read([&] {
+        node_program program = node_program_from(m.head.at("program"));
+        if (program.argv.empty() || to_json(node_program_from(to_json(program))) != to_json(program)) std::abort();
     });
     refuse_or_read([&] {
         message again = to_message(job_table_from(m));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text for the small parsers: what comes from the environment, the command line and host files.
+// Any text for the small parsers: what comes from the environment, the command line, host files, and from ranks.
 // Input: a byte that chooses the parser, then the text.
 #include "agent/address.hpp"
 #include "agent/hosts.hpp"
 #include "base/birth.hpp"
 #include "base/error.hpp"
+#include "base/spawn_wish.hpp"
 #include "net/net_transport.hpp"
 #include "net/udp_socket.hpp"
 
@@ -23,6 +24,12 @@ void birth_variable_text(const std::string &text)
     auto again = parse_birth(format(*b).c_str());
     if (!again || again->rank != b->rank || again->slot != b->slot || again->lifeline_fd != b->lifeline_fd)
         std::abort();
+}
+
+void wish_text(const std::string &text)
+{
+    if (auto wish = spawn_wish_from(text); wish && encode(*wish) != text) std::abort();
+    if (auto answer = spawn_answer_from(text); answer && encode(*answer) != text) std::abort();
 }
 
 void fault_text(const std::string &text)
@@ -59,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 {
     if (size == 0) return 0;
     std::string text(reinterpret_cast<const char *>(data + 1), size - 1);
-    switch (data[0] % 6) {
+    switch (data[0] == 'w' ? 6 : data[0] % 6) {
     case 0:
         birth_variable_text(text);
         break;
@@ -74,6 +81,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         break;
     case 4:
         host_text([&] { return agent::parse_hostfile(text, "hosts"); });
+        break;
+    case 6:
+        wish_text(text);
         break;
     default:
         agent::parse_ssh_connection(text.c_str());

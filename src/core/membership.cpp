@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent marks ranks that have ended in the node's table, adds them to its log and rings every doorbell; here their
-// operations end. The log is followed and not the table searched: an end costs the same in a job of any size.
+// The agent puts ranks that come in the node's table, marks those that have ended there, adds them to its log, and
+// rings every doorbell; here the operations of those that have ended end. The log is followed and not the table searched: an end costs the same in a job of any size.
 #include "core/engine.hpp"
 #include "core/windows.hpp"
 
@@ -49,6 +49,7 @@ void check_membership()
 {
     auto &e = engine();
     e.seen_membership = e.arena.header().membership.load(std::memory_order_acquire);
+    for (const int ranks = e.size(); e.seen_ranks < ranks; ++e.seen_ranks) open_window(e.seen_ranks);
     while (e.seen_ended < e.arena.ranks().ended()) {
         int rank = e.arena.ranks().ended_rank(e.seen_ended++);
         if (rank != e.rank) rank_is_gone(rank);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/neighbours.hpp"
+
+namespace onesea::shm {
+
+neighbours::neighbours(const arena &a, unsigned own_slot, bool only_self)
+    : arena_(a), only_self_(only_self), first_(a.slot_at(only_self ? own_slot : 0).rank),
+      starters_(only_self ? 1 : a.header().starters), offset_(only_self ? own_slot : 0),
+      late_(only_self ? 0 : a.header().slots - a.header().starters), heaps_(a.header().slots)
+{
+    for (unsigned s = offset_; s < offset_ + starters_; ++s) heaps_[s].emplace(a.heap_meta(s));
+}
+
+std::optional<unsigned> neighbours::late_slot_of(int rank) const
+{
+    const unsigned known = late_known_.load(std::memory_order_acquire);
+    for (unsigned i = 0; i < known; ++i)
+        if (late_[i] == rank) return starters_ + i;
+    const arena_header &h = arena_.header();
+    const unsigned world = h.world.load(std::memory_order_acquire), ranks = h.ranks.load(std::memory_order_acquire);
+    if (unsigned(rank) < world || unsigned(rank) >= ranks || arena_.ranks().node(rank) != h.node) return std::nullopt;
+    return learn(rank);
+}
+
+std::optional<unsigned> neighbours::learn(int rank) const
+{
+    std::lock_guard lock(mutex_);
+    std::optional<unsigned> found;
+    for (unsigned i = 0; i < late_.size(); ++i) {
+        const unsigned slot = starters_ + i;
+        const int theirs = arena_.slot_at(slot).rank.load(std::memory_order_acquire);
+        if (theirs < 0) break; // slots are given in order
+        if (i >= late_known_.load(std::memory_order_relaxed)) {
+            late_[i] = theirs;
+            heaps_[slot].emplace(arena_.heap_meta(slot));
+            late_known_.store(i + 1, std::memory_order_release);
+        }
+        if (theirs == rank) found = slot;
+    }
+    return found;
+}
+
+} // namespace onesea::shm

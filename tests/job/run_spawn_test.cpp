@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that grow while they run (sea_spawn).
+#include "command.hpp"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <random>
+#include <unistd.h>
+
+namespace job_test {
+namespace {
+
+using words = std::vector<std::string>;
+
+words run_growing(words options, const words &arguments)
+{
+    options.insert(options.begin(), "run");
+    options.push_back(ONESEA_GROWING);
+    options.insert(options.end(), arguments.begin(), arguments.end());
+    return options;
+}
+
+// Where the ranks are, and how they reach each other.
+const words places[] = {{"-n", "1"},
+                        {"-n", "2"},
+                        {"-n", "2", "--nodes", "2"},
+                        {"-n", "8", "--nodes", "2"},
+                        {"-n", "4", "--nodes", "4"},
+                        {"-n", "3", "--transport", "net"},
+                        {"-n", "2", "--nodes", "2", "--secure", "encrypt"},
+                        {"-n", "3", "--nodes", "3", "--secure", "off"}};
+
+void succeeds_everywhere(const words &arguments)
+{
+    for (const words &place : places) {
+        auto o = onesea(run_growing(place, arguments));
+        EXPECT_EQ(o.status, 0) << testing::PrintToString(place) << o.err;
+        EXPECT_EQ(o.err, "");
+    }
+}
+
+TEST(run_spawn, one_rank_starts_others_on_all_nodes) { succeeds_everywhere({"all", "5"}); }
+
+TEST(run_spawn, each_new_rank_starts_the_next) { succeeds_everywhere({"chain", "4"}); }
+
+TEST(run_spawn, all_ranks_start_some_at_the_same_time) { succeeds_everywhere({"burst", "3"}); }
+
+TEST(run_spawn, works_while_packets_are_lost)
+{
+    auto o = onesea(run_growing({"-n", "3", "--nodes", "3"}, {"all", "4"}), {}, {"ONESEA_NET_FAULTS=loss=0.1,seed=7"});
+    EXPECT_EQ(o.status, 0) << o.err;
+}
+
+TEST(run_spawn, a_new_rank_takes_the_place_of_a_dead_one)
+{
+    for (const char *nodes : {"1", "2", "4"}) {
+        auto o = onesea(run_growing({"-n", "4", "--nodes", nodes, "--on-death", "continue"}, {"replace"}));
+        EXPECT_EQ(o.status, 137) << "of the rank that died; " << o.err;
+        EXPECT_EQ(o.err, "onesea: rank 3 on localhost was killed by signal 9 (Killed)\n");
+    }
+}
+
+TEST(run_spawn, without_options_it_is_the_same_program_and_arguments)
+{
+    auto o = onesea(run_growing({"-n", "2"}, {"again"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_NE(o.out.find("rank 2\n"), o.out.npos) << o.out;
+    EXPECT_NE(o.out.find("again, by 0\n"), o.out.npos) << o.out;
+}
+
+TEST(run_spawn, the_job_waits_for_a_new_rank_and_fails_with_it)
+{
+    auto o = onesea(run_growing({}, {"one", "sh", "-c", "sleep 0.2; echo last; exit 3"}));
+    EXPECT_EQ(o.status, 3);
+    EXPECT_EQ(o.out, "rank 1\nlast\n");
+    EXPECT_NE(o.err.find("rank 1 on localhost exited with status 3"), o.err.npos) << o.err;
+}
+
+TEST(run_spawn, a_new_rank_may_outlive_all_others)
+{
+    // The others have left: they do not wait for a program that ends without having called sea_init().
+    auto o = onesea(run_growing({"-n", "2", "--nodes", "2"}, {"one", "sh", "-c", "sleep 0.3"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_GE(o.seconds, 0.3);
+}
+
+TEST(run_spawn, what_it_writes_is_told_apart)
+{
+    scratch s;
+    auto o = onesea(run_growing({"--output", s.path("out"), "--tag=rank"}, {"one", "sh", "-c", "echo new; echo bad >&2"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(s.read("out/rank.0.out"), "rank 1\n");
+    EXPECT_EQ(s.read("out/rank.1.out"), "new\n");
+    EXPECT_EQ(s.read("out/rank.1.err"), "bad\n");
+    EXPECT_NE(o.out.find("[1] new\n"), o.out.npos) << o.out;
+}
+
+TEST(run_spawn, what_cannot_be_started_is_refused_with_the_reason_and_the_job_goes_on)
+{
+    scratch s;
+    const std::string no_interpreter = s.write("odd", "#!/no/such/interpreter\n", true);
+    const struct {
+        words options, arguments;
+        std::string answer;
+    } cases[] = {
+        {{"-n", "2"}, {"0", "/no/such/program"}, "SEA_ERR_SYSTEM: sea_spawn: program '/no/such/program' not found\n"},
+        {{"-n", "2", "--nodes", "2"}, {"1", "/etc/passwd"},
+         "SEA_ERR_SYSTEM: sea_spawn: program '/etc/passwd' is not executable\n"},
+        {{"-n", "2", "--nodes", "2"}, {"1", no_interpreter},
+         "SEA_ERR_SYSTEM: sea_spawn: program '" + no_interpreter +
+             "' cannot be started: execve: No such file or directory\n"},
+        {{}, {"0", "true", "/no/such/directory"},
+         "SEA_ERR_SYSTEM: sea_spawn: the directory '/no/such/directory' is not there\n"},
+        {{}, {"1", "true"}, "SEA_ERR_INVALID: sea_spawn: there is no node 1; the job has 1\n"},
+        {{}, {"-2", "true"}, "SEA_ERR_INVALID: sea_spawn: there is no node -2; the job has 1\n"},
+        {{}, {"0", ""}, "SEA_ERR_INVALID: sea_spawn: the arguments do not begin with a program\n"},
+        {{"--spawn", "0"}, {"-1", "true"},
+         "SEA_ERR_MEMORY: sea_spawn: no node has room for another rank: `onesea run --spawn N` makes room for N on "
+         "each, here it was 0\n"},
+    };
+    for (const auto &c : cases) {
+        words arguments{"refused"};
+        arguments.insert(arguments.end(), c.arguments.begin(), c.arguments.end());
+        auto o = onesea(run_growing(c.options, arguments));
+        EXPECT_EQ(o.status, 0) << o.err;
+        EXPECT_EQ(o.out, c.answer);
+    }
+}
+
+TEST(run_spawn, there_is_room_for_as_many_as_was_said)
+{
+    auto o = onesea(run_growing({"--spawn", "5"}, {"fill"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out.substr(0, 33), "5 ranks, then SEA_ERR_MEMORY: sea");
+    EXPECT_EQ(onesea(run_growing({}, {"fill"})).out.substr(0, 34), "16 ranks, then SEA_ERR_MEMORY: sea");
+}
+
+TEST(run_spawn, statistics_tell_of_new_ranks)
+{
+    auto o = onesea(run_growing({"--stats"}, {"all", "2"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_NE(o.err.find("9 pairs of ranks spoke"), o.err.npos) << o.err;
+}
+
+TEST(run_spawn, a_stop_ends_new_ranks_too)
+{
+    command c(run_growing({"-n", "2"}, {"one", "sh", "-c", "echo up; exec sleep 300"}));
+    ASSERT_TRUE(c.wait_for("up\n"));
+    c.send(SIGINT);
+    EXPECT_EQ(c.wait().status, 130);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+// Whatever is killed, whenever: the job ends, nothing is left behind, and no call hangs.
+void storm(const words &options, unsigned seed)
+{
+    std::minstd_rand random(seed);
+    command c(run_growing(options, {"storm"}));
+    ASSERT_TRUE(c.wait_for("up\n"));
+    usleep(useconds_t(random() % 60'000));
+    std::vector<pid_t> victims = c.marked();
+    if (seed % 3 == 0) victims = c.agents();
+    if (!victims.empty()) kill(victims[random() % victims.size()], SIGKILL);
+    auto o = c.wait(30);
+    EXPECT_FALSE(o.timed_out) << "seed " << seed << o.err;
+    EXPECT_NE(o.status, 9) << "seed " << seed << o.err; // a check of the program
+    EXPECT_TRUE(c.nothing_left()) << "seed " << seed;
+}
+
+TEST(run_spawn, kills_while_ranks_come_leave_nothing_behind)
+{
+    for (unsigned seed = 1; seed <= 12; ++seed) storm({"-n", "3", "--nodes", "3"}, seed);
+}
+
+TEST(run_spawn, kills_while_ranks_come_do_not_stop_those_who_go_on)
+{
+    for (unsigned seed = 1; seed <= 12; ++seed)
+        storm({"-n", "3", "--nodes", "3", "--on-death", "continue", "--timeout", "60"}, seed);
+}
+
+} // namespace
+} // namespace job_test
