@@ -69,6 +69,19 @@ inline int node() { return check(sea_node()); }
 inline int nodes() { return check(sea_nodes()); }
 inline int node_of(int rank) { return check(sea_node_of(rank)); }
 inline bool alive(int rank) { return check(sea_alive(rank)) != 0; }
+
+// Starts one more rank, which runs the program and arguments of this one; see sea_spawn() for other wishes.
+inline int spawn(const sea_spawn_opts *opts = nullptr)
+{
+    int rank = -1;
+    check(sea_spawn(opts, &rank));
+    return rank;
+}
+inline int spawner() // -1: the launcher
+{
+    const int by = sea_spawner();
+    return by < -1 ? check(by) : by;
+}
 inline void fence(int rank) { check(sea_fence(rank)); }
 inline void fence() { check(sea_fence_all()); }
 

@@ -84,7 +84,7 @@ class simulated_job {
     std::array<double, 2> empty_bytes_{};
     std::array<bool, 2> started_{};
     std::string lines_, said_, problem_; // of rank 0; of anybody on stderr; why it ends
-    unsigned serving_ = 0;
+    unsigned serving_ = 0, exits_ = 0;
     double ends_told_ = 0;
     bool initialized_ = false, talking_ = false;
     simulation_result result_;
@@ -117,6 +117,7 @@ node_job simulated_job::part_of(unsigned node) const
     job.total_ranks = what_.ranks;
     job.ranks_on_machine = 1 + what_.peers;
     job.first_on_machine = node;
+    job.spare = onesea::agent::job_request{}.spare;
     for (unsigned r = 0; r < (node == 0 ? 1 : what_.peers); ++r) job.ranks.push_back({node + r, 0, true});
     node_program program;
     program.argv = {what_.worker, "serve"};
@@ -174,6 +175,8 @@ void simulated_job::received(unsigned node, message &m)
         if (!started_[0] || !started_[1]) return;
         result_.setup_seconds = now() - begin_;
     }
+    if (type == "exit" && ++exits_ == 1 + what_.peers)
+        for (auto &l : links_) l->send({{"type", "finish"}});
     if (type == "exit" && m.head.at("status").get<int>() != 0)
         problem_ =
             fmt::format("rank {} ended with status {}", m.head.at("rank").get<int>(), m.head.at("status").get<int>());

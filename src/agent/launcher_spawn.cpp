@@ -100,6 +100,7 @@ void launcher::spawn_next()
         }
         nodes_[joining_->node]->send({{"type", "prepare"},
                                       {"rank", placed_.ranks.size()},
+                                      {"spawned_by", joining_->wish.asker},
                                       {"program", to_json(program_for(placed_.nodes[joining_->node], what))}});
     }
 }
@@ -117,8 +118,7 @@ void launcher::take_prepared(unsigned node, const message &m)
     gone_.push_back(false);
     output_.add_rank();
     joining_->at = joining::phase::placing;
-    const nlohmann::json fields =
-        to_json(joining_rank{rank, node, m.head.at("port").get<unsigned>(), joining_->wish.asker});
+    const nlohmann::json fields = to_json(joining_rank{rank, node, m.head.at("port").get<unsigned>()});
     for (unsigned n = 0; n < nodes_.size(); ++n) {
         if (nodes_[n]->ended) continue;
         nlohmann::json head = fields;

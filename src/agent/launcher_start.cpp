@@ -62,8 +62,7 @@ std::string without_last_newline(std::string text)
 } // namespace
 
 launcher::launcher(const job_request &request, placement placed, agent_command command)
-    : request_(request), placed_(std::move(placed)), programs_(request.programs),
-      command_(std::move(command)),
+    : request_(request), placed_(std::move(placed)), programs_(request.programs), command_(std::move(command)),
       output_((raise_file_limit(), loop_), request_, placed_), key_(random_hex(shm::key_bytes)), job_id_(random_hex(8)),
       gone_(placed_.ranks.size())
 {

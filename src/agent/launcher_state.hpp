@@ -95,7 +95,7 @@ class launcher {
     bool all_local() const;
 
     const job_request &request_;
-    placement placed_;               // grows with the job
+    placement placed_;              // grows with the job
     std::vector<program> programs_; // those of the request, then those of spawned ranks
     const agent_command command_;
     event_loop loop_;
@@ -109,7 +109,7 @@ class launcher {
 
     std::size_t answered_ = 0; // nodes from the first on that are ready or have failed
     bool jobs_sent_ = false, table_sent_ = false, giving_up_ = false;
-    bool ending_ = false; // the launcher ends the ranks
+    bool ending_ = false;     // the launcher ends the ranks
     bool maybe_over_ = false; // look whether all ranks have ended
     bool finish_sent_ = false;
     bool paused_ = false; // the agents have to wait until the output has gone
@@ -117,7 +117,7 @@ class launcher {
     int forced_status_ = 0; // of a time-out, an interruption at start, or our own failure
     std::set<std::string> failures_told_;
     verdict verdict_;
-    std::vector<std::size_t> most_on_; // ranks, by node, dead ones among them
+    std::vector<std::size_t> most_on_;              // ranks, by node, dead ones among them
     std::vector<bool> gone_;                        // by rank: its end is known
     nlohmann::json ends_ = nlohmann::json::array(); // of ranks, not yet told to the nodes
     stop_ladder stop_;

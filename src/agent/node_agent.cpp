@@ -245,7 +245,8 @@ void node_agent::answer(const message &m)
                       m.head.at("rank").get<int>(), m.head.at("text").get<std::string>()};
     const std::string bytes = encode(text);
     // Who has ended meanwhile needs no answer.
-    [[maybe_unused]] auto sent = send(memory_->wishes_of(slot), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    [[maybe_unused]] auto sent =
+        send(memory_->wishes_of(slot), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void node_agent::prepare_rank(const message &m)
@@ -255,7 +256,7 @@ void node_agent::prepare_rank(const message &m)
         const unsigned rank = m.head.at("rank").get<unsigned>();
         ranks_->prepare_program(program, [this](const std::string &text) { warn(text); });
         job_->programs.push_back(program);
-        const unsigned port = memory_->add(rank);
+        const unsigned port = memory_->add(rank, m.head.at("spawned_by").get<unsigned>());
         job_->ranks.push_back({rank, unsigned(job_->programs.size()) - 1, false});
         line_.send({{"type", "prepared"}, {"rank", rank}, {"port", port}});
     } catch (const request_error &e) {
@@ -296,8 +297,7 @@ void node_agent::take_signals()
 
 void node_agent::finish()
 {
-    if (!kill_descendants(kill_seconds))
-        warn("some processes that the ranks started could not be killed");
+    if (!kill_descendants(kill_seconds)) warn("some processes that the ranks started could not be killed");
     if (!ranks_) return;
     ranks_->reap();
     ranks_->drain(1);

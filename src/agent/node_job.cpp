@@ -24,8 +24,8 @@ nlohmann::json ranks_to_json(const node_job &job)
 
 void check(const node_job &job)
 {
-    bool good = !job.ranks.empty() && job.ranks.size() <= shm::max_slots && job.node < job.nodes &&
-                job.ranks_on_machine > 0;
+    bool good =
+        !job.ranks.empty() && job.ranks.size() <= shm::max_slots && job.node < job.nodes && job.ranks_on_machine > 0;
     for (const node_rank &r : job.ranks) good = good && r.rank < job.total_ranks && r.program < job.programs.size();
     for (std::size_t i = 0; i < job.ranks.size(); ++i) good = good && job.ranks[i].rank == job.ranks[0].rank + i;
     if (!good) throw request_error("the launcher's description of the job makes no sense");
@@ -51,7 +51,7 @@ node_program node_program_from(const nlohmann::json &j)
 
 nlohmann::json to_json(const joining_rank &more)
 {
-    return {{"rank", more.rank}, {"node", more.node}, {"port", more.port}, {"spawned_by", more.spawned_by}};
+    return {{"rank", more.rank}, {"node", more.node}, {"port", more.port}};
 }
 
 joining_rank joining_rank_from(const nlohmann::json &j)
@@ -60,7 +60,6 @@ joining_rank joining_rank_from(const nlohmann::json &j)
     j.at("rank").get_to(more.rank);
     j.at("node").get_to(more.node);
     j.at("port").get_to(more.port);
-    j.at("spawned_by").get_to(more.spawned_by);
     return more;
 }
 

@@ -26,7 +26,7 @@ struct node_job {
     unsigned total_ranks = 1;
     unsigned ranks_on_machine = 1;
     unsigned first_on_machine = 0;
-    unsigned spare = 0; // ranks that may come while the job runs, on each node
+    unsigned spare = 0;           // ranks that may come while the job runs, on each node
     std::vector<node_rank> ranks; // of this node, in order of their slots
     std::vector<node_program> programs;
     std::string key, job_id; // hexadecimal
@@ -57,7 +57,6 @@ struct job_table {
 // A rank that comes while the job runs.
 struct joining_rank {
     unsigned rank = 0, node = 0, port = 0;
-    unsigned spawned_by = 0; // rank
 };
 
 nlohmann::json to_json(const node_program &program);

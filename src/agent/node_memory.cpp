@@ -58,7 +58,7 @@ node_memory::node_memory(const node_job &job) : job_(job)
         if (job.needs_network()) choose_network();
         for (const node_rank &r : job.ranks) {
             places_.push_back(open_place(r.rank));
-            arena_.occupy(unsigned(places_.size()) - 1, int(r.rank), -1);
+            arena_.occupy(unsigned(places_.size()) - 1, int(r.rank), -1); // its memory is there already
         }
     } catch (...) {
         close_all();
@@ -137,12 +137,18 @@ std::vector<unsigned> node_memory::ports() const
     return list;
 }
 
-unsigned node_memory::add(unsigned rank)
+unsigned node_memory::add(unsigned rank, unsigned spawned_by)
 {
     if (places_.size() >= arena_.header().slots)
-        throw request_error(fmt::format("node {} has no room for another rank: it has had {}", job_.node, places_.size()));
-    places_.push_back(open_place(rank));
-    return places_.back().port;
+        throw request_error(
+            fmt::format("node {} has no room for another rank: it has had {}", job_.node, places_.size()));
+    place_of_rank p = open_place(rank);
+    if (int error = arena_.occupy(unsigned(places_.size()), int(rank), int(spawned_by))) {
+        close_place(p);
+        refuse("memory for the heap of a rank", -error);
+    }
+    places_.push_back(p);
+    return p.port;
 }
 
 void node_memory::place(const joining_rank &more)
@@ -150,9 +156,8 @@ void node_memory::place(const joining_rank &more)
     const bool own = more.node == job_.node;
     if (more.rank != arena_.header().ranks || more.rank >= arena_.header().rank_capacity || more.node >= job_.nodes ||
         (own && (places_.empty() || places_.back().rank != more.rank)))
-        throw request_error(fmt::format("the launcher told of a rank {} on node {} that makes no sense", more.rank,
-                                        more.node));
-    if (own) arena_.occupy(unsigned(places_.size()) - 1, int(more.rank), int(more.spawned_by));
+        throw request_error(
+            fmt::format("the launcher told of a rank {} on node {} that makes no sense", more.rank, more.node));
     arena_.ranks().place(int(more.rank), more.node, std::uint16_t(more.port));
     arena_.header().ranks = more.rank + 1;
     changed_ = true;

@@ -23,7 +23,7 @@ class node_memory {
     void fill(const job_table &table);
 
     // Makes what one more rank of this node needs. Returns its port, 0 without a network. Throws request_error.
-    unsigned add(unsigned rank);
+    unsigned add(unsigned rank, unsigned spawned_by);
 
     // One more rank of the job, with the next number; alive from now on. Throws request_error.
     void place(const joining_rank &more);

@@ -84,12 +84,12 @@ TEST_F(node_memory_test, a_rank_that_comes_later_gets_a_slot_and_the_next_number
     memory.fill(table);
     shm::arena arena;
     ASSERT_EQ(shm::arena::map(parse_birth(memory.birth_of(0).c_str())->arena_fd, &arena), 0);
-    memory.place({5, 2, 77, 0}); // of another node
+    memory.place({5, 2, 77}); // of another node
     EXPECT_EQ(arena.header().ranks, 6u);
     EXPECT_EQ(arena.slot_at(2).rank, -1);
-    const unsigned port = memory.add(6);
-    EXPECT_EQ(arena.slot_at(2).rank, -1) << "others see it when it is placed";
-    memory.place({6, 1, port, 3});
+    const unsigned port = memory.add(6, 3);
+    EXPECT_EQ(arena.header().ranks, 6u) << "others see it when it is placed";
+    memory.place({6, 1, port});
     EXPECT_EQ(arena.slot_at(2).rank, 6);
     EXPECT_EQ(arena.slot_at(2).spawned_by, 3);
     EXPECT_EQ(arena.ranks().port(6), port);
@@ -102,8 +102,8 @@ TEST_F(node_memory_test, a_rank_that_comes_later_gets_a_slot_and_the_next_number
     EXPECT_EQ(b->slot, 2u);
     memory.tell_ranks();
     EXPECT_EQ(arena.header().membership, 1u);
-    EXPECT_NE(memory.add(7), 0u);
-    EXPECT_THROW(memory.add(8), request_error) << "there is room for two";
+    EXPECT_NE(memory.add(7, 0), 0u);
+    EXPECT_THROW(memory.add(8, 0), request_error) << "there is room for two";
 }
 
 TEST_F(node_memory_test, ranks_that_make_no_sense_are_refused)
@@ -111,12 +111,12 @@ TEST_F(node_memory_test, ranks_that_make_no_sense_are_refused)
     job.spare = 2;
     node_memory memory(job);
     memory.fill(table);
-    EXPECT_THROW(memory.place({6, 2, 77, 0}), request_error) << "not the next number";
-    EXPECT_THROW(memory.place({4, 2, 77, 0}), request_error) << "it is there already";
-    EXPECT_THROW(memory.place({5, 3, 77, 0}), request_error) << "there is no such node";
-    EXPECT_THROW(memory.place({5, 1, 77, 0}), request_error) << "nothing was made for it here";
-    for (unsigned rank = 5; rank < 5 + 6; ++rank) memory.place({rank, 2, 77, 0});
-    EXPECT_THROW(memory.place({11, 2, 77, 0}), request_error) << "more than all nodes have room for";
+    EXPECT_THROW(memory.place({6, 2, 77}), request_error) << "not the next number";
+    EXPECT_THROW(memory.place({4, 2, 77}), request_error) << "it is there already";
+    EXPECT_THROW(memory.place({5, 3, 77}), request_error) << "there is no such node";
+    EXPECT_THROW(memory.place({5, 1, 77}), request_error) << "nothing was made for it here";
+    for (unsigned rank = 5; rank < 5 + 6; ++rank) memory.place({rank, 2, 77});
+    EXPECT_THROW(memory.place({11, 2, 77}), request_error) << "more than all nodes have room for";
 }
 
 } // namespace

@@ -7,7 +7,12 @@ using namespace onesea;
 
 TEST(birth, survives_the_way_through_the_environment)
 {
-    birth sent{.rank = 16777215, .slot = 1023, .arena_fd = 3, .udp_fd = -1, .lifeline_fd = 2147483647, .counts_fd = 9,
+    birth sent{.rank = 16777215,
+               .slot = 1023,
+               .arena_fd = 3,
+               .udp_fd = -1,
+               .lifeline_fd = 2147483647,
+               .counts_fd = 9,
                .wishes_fd = 10};
     auto got = parse_birth(format(sent).c_str());
     ASSERT_TRUE(got);
@@ -22,9 +27,9 @@ TEST(birth, survives_the_way_through_the_environment)
 
 TEST(birth, is_written_as_its_header_says)
 {
-    EXPECT_EQ(format({.rank = 7, .slot = 2, .arena_fd = 3, .udp_fd = 4, .lifeline_fd = 5, .counts_fd = 6,
-                      .wishes_fd = 7}),
-              "3:7:2:3:4:5:6:7");
+    EXPECT_EQ(
+        format({.rank = 7, .slot = 2, .arena_fd = 3, .udp_fd = 4, .lifeline_fd = 5, .counts_fd = 6, .wishes_fd = 7}),
+        "3:7:2:3:4:5:6:7");
 }
 
 TEST(birth, refuses_what_no_agent_writes)

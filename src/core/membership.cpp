@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent puts ranks that come in the node's table, marks those that have ended there, adds them to its log, and
-// rings every doorbell; here the operations of those that have ended end. The log is followed and not the table searched: an end costs the same in a job of any size.
+// rings every doorbell; here the operations of those that have ended end. The log is followed and not the table
+// searched: an end costs the same in a job of any size.
 #include "core/engine.hpp"
 #include "core/windows.hpp"
 

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace onesea::shm {
 namespace {
@@ -32,7 +35,7 @@ void lay_out(arena_header &h)
     h.slots_at = round_up(h.ranks_at + rank_table::bytes(h.rank_capacity), page);
     h.rings_at = h.slots_at + h.slots * h.slot_stride;
     h.heaps_at = round_up(h.rings_at + std::uint64_t(h.slots) * h.slots * ring_stride, huge_page);
-    h.bytes = h.heaps_at + h.slots * h.heap_stride;
+    h.bytes = h.heaps_at + h.starters * h.heap_stride;
 }
 
 void fill(arena_header &h, const arena_plan &plan)
@@ -53,9 +56,9 @@ void fill(arena_header &h, const arena_plan &plan)
     lay_out(h);
 }
 
-void *map_shared(int fd, std::uint64_t bytes)
+void *map_shared(int fd, std::uint64_t bytes, std::uint64_t at = 0)
 {
-    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, off_t(at));
 }
 
 } // namespace
@@ -67,23 +70,51 @@ std::uint64_t default_heap_bytes(unsigned ranks_on_machine)
     return std::clamp<std::uint64_t>(share, 64u << 20, max_heap_bytes) / page * page;
 }
 
-arena::arena(arena &&other) noexcept : header_(std::exchange(other.header_, nullptr)) {}
+struct arena::later_heaps {
+    int fd;
+    std::mutex mutex;                             // of mapping
+    std::vector<std::atomic<std::byte *>> mapped; // by slot, from the first behind those of the start
+
+    later_heaps(int file, unsigned slots) : fd(file), mapped(slots) {}
+    ~later_heaps() { ::close(fd); }
+};
+
+arena::arena() = default;
+
+arena::arena(arena &&other) noexcept : header_(std::exchange(other.header_, nullptr)), later_(std::move(other.later_))
+{
+}
 
 arena &arena::operator=(arena &&other) noexcept
 {
     std::swap(header_, other.header_);
+    std::swap(later_, other.later_);
     return *this;
 }
 
 arena::~arena()
 {
-    if (header_) munmap(header_, header_->bytes);
+    if (!header_) return;
+    if (later_)
+        for (auto &heap : later_->mapped)
+            if (std::byte *memory = heap) munmap(memory, header_->heap_stride);
+    munmap(header_, header_->bytes);
+}
+
+int arena::keep(int fd)
+{
+    const unsigned slots = header_->slots - header_->starters;
+    if (slots == 0) return 0;
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (copy < 0) return -errno;
+    later_ = std::make_unique<later_heaps>(copy, slots);
+    return 0;
 }
 
 int arena::create(const arena_plan &plan, arena *result, int *fd)
 {
-    if (plan.slots == 0 || plan.slots > max_slots || plan.spare > max_slots - plan.slots || plan.heap_bytes > max_heap_bytes || plan.nodes == 0 ||
-        plan.nodes > max_nodes)
+    if (plan.slots == 0 || plan.slots > max_slots || plan.spare > max_slots - plan.slots ||
+        plan.heap_bytes > max_heap_bytes || plan.nodes == 0 || plan.nodes > max_nodes)
         return -EINVAL;
     arena_header sizes{};
     fill(sizes, plan);
@@ -103,6 +134,10 @@ int arena::create(const arena_plan &plan, arena *result, int *fd)
         made.slot_at(i).doorbell = -1;
     }
     made.header_->magic = arena_magic;
+    if (int error = made.keep(memory)) {
+        ::close(memory);
+        return error;
+    }
     *result = std::move(made);
     *fd = memory;
     return 0;
@@ -114,21 +149,40 @@ int arena::map(int fd, arena *result)
     if (fstat(fd, &info) != 0) return -errno;
     arena_header head;
     if (pread(fd, &head, sizeof head, 0) != ssize_t(sizeof head)) return -EPROTO;
-    if (head.magic != arena_magic || head.version != arena_version || head.bytes != std::uint64_t(info.st_size))
+    if (head.magic != arena_magic || head.version != arena_version || head.bytes > std::uint64_t(info.st_size))
         return -EPROTO;
     void *mapped = map_shared(fd, head.bytes);
     if (mapped == MAP_FAILED) return -errno;
     arena made;
     made.header_ = static_cast<arena_header *>(mapped);
+    if (int error = made.keep(fd)) return error;
     *result = std::move(made);
     return 0;
 }
 
-void arena::occupy(unsigned index, int rank, int spawned_by) const
+int arena::occupy(unsigned index, int rank, int spawned_by) const
 {
+    if (index >= header_->starters) {
+        const std::uint64_t bytes = header_->heaps_at + (index + 1) * header_->heap_stride;
+        if (ftruncate(later_->fd, off_t(bytes)) != 0) return -errno;
+        if (int error = map_heap(index)) return error;
+    }
     heap::format(heap_meta(index), header_->heap_bytes);
     slot_at(index).spawned_by = spawned_by;
     slot_at(index).rank.store(rank, std::memory_order_release);
+    return 0;
+}
+
+int arena::map_heap(unsigned index) const
+{
+    if (index < header_->starters) return 0;
+    auto &place = later_->mapped[index - header_->starters];
+    std::lock_guard lock(later_->mutex);
+    if (place.load(std::memory_order_relaxed)) return 0;
+    void *memory = map_shared(later_->fd, header_->heap_stride, header_->heaps_at + index * header_->heap_stride);
+    if (memory == MAP_FAILED) return -errno;
+    place.store(static_cast<std::byte *>(memory), std::memory_order_release);
+    return 0;
 }
 
 node_table arena::nodes() const { return {at(header_->nodes_at), header_->nodes, header_->kinds}; }
@@ -156,7 +210,11 @@ std::byte *arena::ring_data(unsigned to, unsigned from) const
     return reinterpret_cast<std::byte *>(&ring(to, from)) + round_up(sizeof(ring_control), page);
 }
 
-std::byte *arena::heap_meta(unsigned index) const { return at(header_->heaps_at + index * header_->heap_stride); }
+std::byte *arena::heap_meta(unsigned index) const
+{
+    if (index < header_->starters) return at(header_->heaps_at + index * header_->heap_stride);
+    return later_->mapped[index - header_->starters].load(std::memory_order_acquire);
+}
 
 std::byte *arena::heap_data(unsigned index) const
 {

@@ -4,13 +4,15 @@
 //
 //   +--------+-------+------------------+------------+----------------+---------------------+
 //   | header | nodes | ranks: who, ports,| slots, segm| rings          | heaps               |
-//   |        | [n]   | log of ends [cap]| [locals]   | [to][from]     | [slot]: meta, data  |
+//   |        | [n]   | log of ends [cap]| [slot]     | [to][from]     | [slot]: meta, data  |
 //   +--------+-------+------------------+------------+----------------+---------------------+
 //
 // A *slot* is a rank's place on its node, 0 .. slots-1. The ranks that the job starts with have the first ones, in the
-// order of their numbers; the others wait for ranks that come while it runs. All memory starts as zero and is touched only when used, so
-// capacities may be generous. Plain fields are written by the agent before ranks start; atomics change afterwards.
-// What is as long as the job lies here, once per node, and nowhere else: rank_table.hpp counts its bytes.
+// order of their numbers; the others wait for ranks that come while it runs. The heaps of these lie behind all else:
+// the file grows by one, and each process maps it, when such a rank has come, so that room for many costs nothing. All
+// memory starts as zero and is touched only when used, so capacities may be generous. Plain fields are written by the
+// agent before ranks start; atomics change afterwards. What is as long as the job lies here, once per node, and nowhere
+// else: rank_table.hpp counts its bytes.
 #pragma once
 
 #include "shm/rank_table.hpp"
@@ -18,6 +20,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace onesea::shm {
 
@@ -33,7 +36,7 @@ enum class secure_mode : std::uint32_t { off = 0, auth = 1, encrypt = 2 };
 enum class transport_choice : std::uint32_t { automatic = 0, shm = 1, net = 2 };
 struct arena_header {
     std::uint32_t magic, version;
-    std::uint64_t bytes; // whole mapping
+    std::uint64_t bytes; // of the mapping that all have: up to the heaps of ranks that come later
     std::uint8_t job_id[8];
     std::uint8_t key[key_bytes];
     secure_mode secure;
@@ -82,8 +85,8 @@ struct arena_plan {
     std::uint32_t node = 0;
     std::uint32_t nodes = 1;
     std::uint32_t rank_capacity = 1; // >= number of ranks
-    std::uint32_t slots = 1; // for ranks that are there from the start
-    std::uint32_t spare = 0; // for others
+    std::uint32_t slots = 1;         // for ranks that are there from the start
+    std::uint32_t spare = 0;         // for others
     std::uint32_t ranks_on_machine = 1;
     std::uint64_t heap_bytes = 0; // 0: default_heap_bytes()
     secure_mode secure = secure_mode::auth;
@@ -95,18 +98,21 @@ struct arena_plan {
 
 class arena {
   public:
-    arena() = default;
+    arena();
     arena(arena &&other) noexcept;
     arena &operator=(arena &&other) noexcept;
-    ~arena(); // unmaps; keeps no descriptor
+    ~arena(); // unmaps; closes its descriptor
 
-    // Makes and maps a new one; *fd (close-on-exec) is the caller's. 0 or -errno.
+    // Makes and maps a new one; *fd (close-on-exec) is the caller's, too. 0 or -errno.
     static int create(const arena_plan &plan, arena *result, int *fd);
     // Maps an inherited one and checks magic, version and size. 0 or -errno (EPROTO: not an arena of this version).
+    // Keeps a copy of the descriptor if ranks may come later.
     static int map(int fd, arena *result);
 
-    // Gives a slot to a rank whose process starts later. `rank` is in the table of ranks before or after it.
-    void occupy(unsigned slot, int rank, int spawned_by) const;
+    // Gives a slot to a rank whose process starts later, with an empty heap. 0 or -errno.
+    int occupy(unsigned slot, int rank, int spawned_by) const;
+    // Before the heap of an occupied slot is used in this process; again is fine. Any thread. 0 or -errno.
+    int map_heap(unsigned slot) const;
 
     explicit operator bool() const { return header_ != nullptr; }
     arena_header &header() const { return *header_; }
@@ -115,12 +121,16 @@ class arena {
     slot &slot_at(unsigned index) const;
     ring_control &ring(unsigned to, unsigned from) const;
     std::byte *ring_data(unsigned to, unsigned from) const;
-    std::byte *segments(unsigned index) const;  // see segments.hpp
+    std::byte *segments(unsigned index) const; // see segments.hpp
+    // Of a slot with a rank from the start, or after map_heap().
     std::byte *heap_meta(unsigned index) const; // see heap.hpp
     std::byte *heap_data(unsigned index) const; // page aligned; the first byte of the rank's window
 
   private:
+    struct later_heaps;
     arena_header *header_ = nullptr;
+    std::unique_ptr<later_heaps> later_; // nullptr: no rank can come
+    int keep(int fd);
     std::byte *at(std::uint64_t offset) const { return reinterpret_cast<std::byte *>(header_) + offset; }
 };
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/neighbours.hpp"
 
+#include "base/log.hpp"
+
+#include <cstring>
+#include <new>
+
 namespace onesea::shm {
 
 neighbours::neighbours(const arena &a, unsigned own_slot, bool only_self)
@@ -8,6 +13,7 @@ neighbours::neighbours(const arena &a, unsigned own_slot, bool only_self)
       starters_(only_self ? 1 : a.header().starters), offset_(only_self ? own_slot : 0),
       late_(only_self ? 0 : a.header().slots - a.header().starters), heaps_(a.header().slots)
 {
+    if (a.map_heap(own_slot) != 0) throw std::bad_alloc();
     for (unsigned s = offset_; s < offset_ + starters_; ++s) heaps_[s].emplace(a.heap_meta(s));
 }
 
@@ -31,6 +37,10 @@ std::optional<unsigned> neighbours::learn(int rank) const
         const int theirs = arena_.slot_at(slot).rank.load(std::memory_order_acquire);
         if (theirs < 0) break; // slots are given in order
         if (i >= late_known_.load(std::memory_order_relaxed)) {
+            if (int error = arena_.map_heap(slot)) {
+                log(level::warn, "the heap of rank {} cannot be mapped: {}", theirs, std::strerror(-error));
+                break;
+            }
             late_[i] = theirs;
             heaps_[slot].emplace(arena_.heap_meta(slot));
             late_known_.store(i + 1, std::memory_order_release);

@@ -256,6 +256,10 @@ TEST_F(ShmTransportTest, who_reaches_nobody_else_does_not_reach_later_ones_eithe
     EXPECT_TRUE(alone.reach(1));
     EXPECT_FALSE(alone.reach(0));
     EXPECT_FALSE(alone.reach(2));
+    shm_transport later(arena_, 2, true, at_b_);
+    EXPECT_TRUE(later.reach(2));
+    EXPECT_FALSE(later.reach(1));
+    EXPECT_NE(later.heap_of(2)->allocate(8), 0u);
 }
 
 } // namespace

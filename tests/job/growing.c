@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                                              \
-    do {                                                                                              \
-        if (!(condition)) {                                                                           \
-            fprintf(stderr, "%s:%d: rank %s: %s (%s)\n", __FILE__, __LINE__, getenv("ONESEA_RANK"),   \
-                    #condition, sea_last_error());                                                    \
-            exit(9);                                                                                  \
-        }                                                                                             \
+#define CHECK(condition)                                                                                        \
+    do {                                                                                                        \
+        if (!(condition)) {                                                                                     \
+            fprintf(stderr, "%s:%d: rank %s: %s (%s)\n", __FILE__, __LINE__, getenv("ONESEA_RANK"), #condition, \
+                    sea_last_error());                                                                          \
+            exit(9);                                                                                            \
+        }                                                                                                       \
     } while (0)
 
 enum { block = 4096, most = 256 };
@@ -108,8 +108,7 @@ static void all(char **argv, int world)
     snprintf(total, sizeof total, "%d", world + more);
     CHECK(sea_spawner() == -1);
     CHECK(sea_barrier(SEA_TEAM_WORLD) == SEA_OK);
-    for (int i = 0; sea_rank() == 0 && i < more; ++i)
-        CHECK(spawn(argv[0], "new", total, i % sea_nodes()) == world + i);
+    for (int i = 0; sea_rank() == 0 && i < more; ++i) CHECK(spawn(argv[0], "new", total, i % sea_nodes()) == world + i);
     live_together(world + more);
     CHECK(sea_barrier(SEA_TEAM_WORLD) == SEA_OK);
 }

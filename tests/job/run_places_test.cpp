@@ -58,21 +58,21 @@ int usual_descriptors()
     return count;
 }
 
-// ONESEA_BIRTH is version:rank:slot:arena:udp:lifeline:counts; the descriptors it names are open, and the rank has few
-// more.
+// ONESEA_BIRTH is version:rank:slot:arena:udp:lifeline:counts:wishes; the descriptors it names are open, and the rank
+// has few more.
 TEST(run_places, ranks_inherit_what_their_birth_says)
 {
     const char *script =
-        "IFS=:; set -- $ONESEA_BIRTH; for fd in $4 $6 $7; do [ -e /proc/self/fd/$fd ] || echo lost $fd; done;"
+        "IFS=:; set -- $ONESEA_BIRTH; for fd in $4 $6 $7 $8; do [ -e /proc/self/fd/$fd ] || echo lost $fd; done;"
         "if [ $5 -ge 0 ]; then readlink /proc/self/fd/$5; else echo no socket; fi; ls /proc/self/fd | wc -l";
     auto o = onesea({"run", "-n", "2", "sh", "-c", script});
     EXPECT_EQ(o.out.find("lost"), std::string::npos) << o.out;
     EXPECT_NE(o.out.find("no socket"), std::string::npos) << "one node needs no network";
-    o = onesea({"run", "-n", "1", "--transport", "udp", "sh", "-c", script});
+    o = onesea({"run", "-n", "1", "--spawn", "3", "--transport", "udp", "sh", "-c", script});
     EXPECT_EQ(o.out.find("lost"), std::string::npos) << o.out;
     EXPECT_NE(o.out.find("socket:["), std::string::npos) << o.out;
-    // Beside what any program has here: arena, socket, lifeline, counts and one doorbell.
-    EXPECT_NE(o.out.find(fmt::format("\n{}\n", usual_descriptors() + 5)), std::string::npos) << o.out;
+    // Beside what any program has here: arena, socket, lifeline, counts, wishes and four doorbells.
+    EXPECT_NE(o.out.find(fmt::format("\n{}\n", usual_descriptors() + 9)), std::string::npos) << o.out;
 }
 
 TEST(run_places, the_key_is_in_no_argument_and_no_environment)

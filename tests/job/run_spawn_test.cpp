@@ -87,7 +87,8 @@ TEST(run_spawn, a_new_rank_may_outlive_all_others)
 TEST(run_spawn, what_it_writes_is_told_apart)
 {
     scratch s;
-    auto o = onesea(run_growing({"--output", s.path("out"), "--tag=rank"}, {"one", "sh", "-c", "echo new; echo bad >&2"}));
+    auto o =
+        onesea(run_growing({"--output", s.path("out"), "--tag=rank"}, {"one", "sh", "-c", "echo new; echo bad >&2"}));
     EXPECT_EQ(o.status, 0) << o.err;
     EXPECT_EQ(s.read("out/rank.0.out"), "rank 1\n");
     EXPECT_EQ(s.read("out/rank.1.out"), "new\n");
@@ -104,17 +105,21 @@ TEST(run_spawn, what_cannot_be_started_is_refused_with_the_reason_and_the_job_go
         std::string answer;
     } cases[] = {
         {{"-n", "2"}, {"0", "/no/such/program"}, "SEA_ERR_SYSTEM: sea_spawn: program '/no/such/program' not found\n"},
-        {{"-n", "2", "--nodes", "2"}, {"1", "/etc/passwd"},
+        {{"-n", "2", "--nodes", "2"},
+         {"1", "/etc/passwd"},
          "SEA_ERR_SYSTEM: sea_spawn: program '/etc/passwd' is not executable\n"},
-        {{"-n", "2", "--nodes", "2"}, {"1", no_interpreter},
+        {{"-n", "2", "--nodes", "2"},
+         {"1", no_interpreter},
          "SEA_ERR_SYSTEM: sea_spawn: program '" + no_interpreter +
              "' cannot be started: execve: No such file or directory\n"},
-        {{}, {"0", "true", "/no/such/directory"},
+        {{},
+         {"0", "true", "/no/such/directory"},
          "SEA_ERR_SYSTEM: sea_spawn: the directory '/no/such/directory' is not there\n"},
         {{}, {"1", "true"}, "SEA_ERR_INVALID: sea_spawn: there is no node 1; the job has 1\n"},
         {{}, {"-2", "true"}, "SEA_ERR_INVALID: sea_spawn: there is no node -2; the job has 1\n"},
         {{}, {"0", ""}, "SEA_ERR_INVALID: sea_spawn: the arguments do not begin with a program\n"},
-        {{"--spawn", "0"}, {"-1", "true"},
+        {{"--spawn", "0"},
+         {"-1", "true"},
          "SEA_ERR_MEMORY: sea_spawn: no node has room for another rank: `onesea run --spawn N` makes room for N on "
          "each, here it was 0\n"},
     };

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Jobs on other hosts: two network namespaces with an sshd each, joined to this one by virtual cables. All keys, settings
-# and servers are made here and taken away at the end. Usage: ssh_test.sh ONESEA NEIGHBOURS
+# and servers are made here and taken away at the end. Usage: ssh_test.sh ONESEA NEIGHBOURS GROWING
 #
 #   here 10.231.7.1/30 ---- .2 first namespace      here 10.231.7.5/30 ---- .6 second namespace; .2 <-> .6 through here
 set -u
-onesea=$1 neighbours=$2
+onesea=$1 neighbours=$2 growing=$3
 skip() { echo "skipped: $1"; exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root"
 sshd=$(command -v sshd || ls /usr/sbin/sshd 2>/dev/null) || skip "needs sshd"
@@ -122,6 +122,8 @@ check "memory between two hosts" 0 "rank 3 of 4 on node 1: good via net" -n 4 --
 check "memory with encryption" 0 "rank 1 of 2 on node 1: good via net" -n 2 --secure encrypt --host $hosts "$neighbours"
 check "memory between here and there" 0 "rank 2 of 3 on node 2: good via net" -n 3 --host localhost,$hosts "$neighbours"
 check "counts of ranks on two hosts" 0 "^ *1 *0 *net" --stats -n 2 --host $hosts "$neighbours"
+check "ranks that come later, on other hosts" 0 "" -n 3 --host localhost,$hosts "$growing" all 4
+check "a program that another host lacks" 0 "SEA_ERR_SYSTEM: sea_spawn: program '/no/such' not found" --host $hosts "$growing" refused 1 /no/such
 check "named interface" 0 "rank 1 of 2 on node 1: good via net" -n 2 --iface eth0 --host $hosts "$neighbours"
 
 "$onesea" run -n 4 --host $hosts sh -c 'sleep 7132 & (setsid sleep 7132 &) ; sleep 7132' </dev/null &
