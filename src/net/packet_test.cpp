@@ -3,6 +3,7 @@
 #include "net/packet.hpp"
 
 #include "net/crypto.hpp"
+#include "net/link.hpp"
 
 #include <cstring>
 #include <filesystem>
@@ -82,6 +83,73 @@ bytes sample(std::size_t payload, std::size_t tag)
     for (std::size_t i = 0; i < payload; ++i) p[header_bytes + h.ack_bytes + frame_bytes + i] = std::byte(i);
     return p;
 }
+
+bytes from_hex(const std::string &text)
+{
+    bytes out;
+    for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+        out.push_back(std::byte(std::stoul(text.substr(i, 2), nullptr, 16)));
+    return out;
+}
+
+// One end of the link between ranks 1 and 2 under the key of the vectors: packets go in and out as on the wire.
+class wire_end {
+  public:
+    wire_end(std::uint32_t own, std::uint32_t other, secure_mode mode, gcm_library library)
+        : cipher_(mode, library), link_(config(own, other), cipher_, nobody_, pool_)
+    {
+    }
+    ~wire_end() { link_.settle_all(SEA_OK); }
+    net::link &link() { return link_; }
+
+    void hear(const std::string &hex, std::uint64_t now)
+    {
+        bytes p = from_hex(hex);
+        packet_header h;
+        packet_view v;
+        ASSERT_TRUE(read_header(p, true, &h));
+        ASSERT_TRUE(cipher_.open(link_.keys_in(), h.number, p));
+        ASSERT_EQ(read_packet(p, true, h, &v), defect::none);
+        EXPECT_TRUE(link_.receive(v, now));
+    }
+    std::string close(std::uint64_t now)
+    {
+        datagram d;
+        link_.build_close(now, &d);
+        return hex_of(d);
+    }
+    std::string next(std::uint64_t now) // "": nothing
+    {
+        datagram d;
+        return link_.build(now, &d) ? hex_of(d) : "";
+    }
+
+  private:
+    struct nobody final : sink {
+        void receive(int, const frame &, std::span<const std::byte>) override {}
+    };
+    nobody nobody_;
+    crypto cipher_;
+    bundle_pool pool_;
+    net::link link_;
+
+    static link_config config(std::uint32_t own, std::uint32_t other)
+    {
+        link_config c;
+        c.own_rank = own;
+        c.peer_rank = other;
+        c.job_tag = derive_job_tag(vector_key());
+        c.out = derive_keys(vector_key(), own, other, 0);
+        c.in = derive_keys(vector_key(), other, own, 0);
+        return c;
+    }
+    static std::string hex_of(const datagram &d)
+    {
+        std::string all;
+        for (unsigned i = 0; i < d.count; ++i) all += to_hex(d.pieces[i]);
+        return all;
+    }
+};
 
 } // namespace
 
@@ -173,6 +241,45 @@ TEST_P(each_library, matches_the_vectors_of_the_protocol)
     p = sample(1024, tag_bytes);
     auth.seal(k, 5, p);
     EXPECT_EQ(to_hex(std::span(p).last(tag_bytes)), v["auth, tag of the long packet"]);
+}
+
+TEST_P(each_library, closes_a_link_as_the_vectors_say)
+{
+    auto v = vectors();
+    for (auto mode : {secure_mode::auth, secure_mode::encrypt}) {
+        const std::string name = mode == secure_mode::auth ? "auth, " : "encrypt, ";
+        wire_end silent(1, 2, mode, GetParam()), heard(2, 1, mode, GetParam()), other(2, 1, mode, GetParam());
+        EXPECT_EQ(silent.close(5000), v[name + "close"]);
+        heard.hear(v[name + "packet"], 4000);
+        EXPECT_EQ(heard.close(5000), v[name + "close after the packet"]);
+        other.hear(v[name + "close"], 4000);
+        EXPECT_TRUE(other.link().peer_closed());
+        EXPECT_FALSE(other.link().has_failed());
+        EXPECT_EQ(other.next(1'000'000'000), "") << "nothing is answered";
+    }
+}
+
+TEST_P(each_library, gives_a_link_up_as_the_vectors_say)
+{
+    auto v = vectors();
+    wire_end one(1, 2, secure_mode::auth, GetParam()), two(2, 1, secure_mode::auth, GetParam());
+    two.hear(v["auth, broken, asks"], 4000);
+    EXPECT_TRUE(two.link().has_failed());
+    EXPECT_EQ(two.next(4000), v["auth, broken, answer"]);
+    EXPECT_EQ(two.next(1'000'000'000), "") << "once";
+    one.hear(v["auth, broken, answer"], 4000);
+    EXPECT_TRUE(one.link().has_failed());
+    EXPECT_EQ(one.next(1'000'000'000), "") << "that ends the telling";
+    packet_header h;
+    h.flags = packet_flags::broken | packet_flags::ask_ack;
+    h.job_tag = derive_job_tag(vector_key());
+    h.source = 1;
+    h.target = 2;
+    h.number = 7;
+    bytes p(header_bytes + tag_bytes);
+    write_header(p.data(), h);
+    crypto(secure_mode::auth, GetParam()).seal(derive_keys(vector_key(), 1, 2, 0), 7, p);
+    EXPECT_EQ(to_hex(p), v["auth, broken, asks"]);
 }
 
 TEST_P(each_library, makes_the_same_of_pieces_as_of_one)
