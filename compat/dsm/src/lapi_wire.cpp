@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DSM on LAPI, as in the paper: READ is a Get and a wait for its origin counter, WRITE a Put and a wait for its
+// origin counter, WRITE_B waits for the completion counter too. Counters are local variables, so any number of threads
+// may be under way.
+//
+// Every node has one piece of memory that its machine shares. It begins with the control block, the part follows; the
+// beginnings are exchanged by LAPI_Address_init() and kept in a table.
+//
+//     +----------------+-----------------------------+
+//     | control block  | the part: addresses 0, 1 .. |
+//     +----------------+-----------------------------+
+//
+// Locks are queues (after Mellor-Crummey and Scott), so that nobody polls across the network and everybody sleeps on a
+// counter of its own. At a lock's home (its number modulo the nodes) lies the tail: the last node in the queue, plus
+// one. Who comes swaps itself in; if there was somebody before, it puts its number into that node's `next` and counts
+// it in `linked`, then waits for its own `granted`. Who goes swaps itself out if it is still the tail; otherwise it
+// waits for `linked`, and counts in the next one's `granted` by a Put of no bytes.
+#include "error.hpp"
+#include "wire.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <lapi.h>
+
+namespace dsm {
+namespace {
+
+std::atomic<int> first_error{LAPI_SUCCESS}; // of an operation that no call has told; LAPI's handlers have no context
+
+void on_error(lapi_handle_t *, int *code, lapi_err_t *, int *, int *)
+{
+    int none = LAPI_SUCCESS;
+    first_error.compare_exchange_strong(none, *code);
+}
+
+int fail_below(int code, const char *what)
+{
+    std::array<char, LAPI_MAX_ERR_STRING> words{};
+    LAPI_Msg_string(code, words.data());
+    return fail(DSM_ERR_BELOW, "{}: LAPI: {}", what, words.data());
+}
+
+struct lock_words {
+    long long tail;              // at the home: the last in the queue + 1; 0: free
+    long long next;              // who comes after this node, once `linked` says so
+    lapi_cntr_t linked, granted; // of this node
+};
+
+struct alignas(64) control_block {
+    std::array<lock_words, DSM_LOCKS> locks;
+};
+
+class lapi_wire : public wire {
+  public:
+    lapi_wire(lapi_handle_t handle, int node, int nodes) : handle_(handle), node_(node), nodes_(nodes) {}
+
+    int node() const override { return node_; }
+    int nodes() const override { return nodes_; }
+    char *memory() const override { return own_ + sizeof(control_block); }
+
+    int allocate(std::uint64_t bytes) override
+    {
+        void *memory = nullptr;
+        const std::uint64_t all = sizeof(control_block) + bytes;
+        if (all < bytes || LAPI_Onesea_shared_alloc(handle_, all, &memory) != LAPI_SUCCESS)
+            return fail(DSM_ERR_MEMORY, "node {} cannot give {} bytes", node_, bytes);
+        std::memset(memory, 0, all);
+        own_ = static_cast<char *>(memory);
+        return DSM_OK;
+    }
+
+    int exchange(std::uint64_t mine, std::vector<std::uint64_t> &all) override
+    {
+        std::vector<lapi_long_t> words(static_cast<std::size_t>(nodes_));
+        if (int code = LAPI_Address_init64(handle_, mine, words.data())) return fail_below(code, "exchange");
+        all.assign(words.begin(), words.end());
+        return DSM_OK;
+    }
+
+    int connect() override
+    {
+        std::vector<void *> begins(static_cast<std::size_t>(nodes_));
+        if (int code = LAPI_Address_init(handle_, own_, begins.data())) return fail_below(code, "address exchange");
+        for (void *begin : begins) begins_.push_back(static_cast<char *>(begin));
+        return DSM_OK;
+    }
+
+    int read(int node, std::uint64_t address, void *data, std::uint64_t length) override
+    {
+        lapi_cntr_t origin{};
+        int code = LAPI_Get(handle_, task(node), length, place(node, address), data, nullptr, &origin);
+        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
+        return tell(code, "READ", node, address, length);
+    }
+
+    int write(int node, std::uint64_t address, const void *data, std::uint64_t length) override
+    {
+        lapi_cntr_t origin{};
+        int code = LAPI_Put(handle_, task(node), length, place(node, address), const_cast<void *>(data), nullptr,
+                            &origin, nullptr);
+        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
+        if (code == LAPI_SUCCESS) [[likely]]
+            return DSM_OK; // what went wrong later is told later
+        return tell(code, "WRITE", node, address, length);
+    }
+
+    int write_b(int node, std::uint64_t address, const void *data, std::uint64_t length) override
+    {
+        lapi_cntr_t origin{}, complete{};
+        int code = LAPI_Put(handle_, task(node), length, place(node, address), const_cast<void *>(data), nullptr,
+                            &origin, &complete);
+        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
+        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &complete, 1, nullptr);
+        return tell(code, "WRITE_B", node, address, length);
+    }
+
+    int fetch_add(int node, std::uint64_t address, std::int64_t add, std::int64_t &old) override
+    {
+        long long value = add, before = 0;
+        const int code = update(FETCH_AND_ADD, node, place(node, address), &value, before);
+        old = before;
+        return tell(code, "FETCH_ADD", node, address, sizeof add);
+    }
+
+    int fence() override
+    {
+        if (int code = LAPI_Fence(handle_)) return fail_below(code, "fence");
+        return told_late("fence");
+    }
+
+    int acquire(int lock) override
+    {
+        const int home = lock % nodes_;
+        lock_words &mine = words_of(node_, lock);
+        long long me = node_ + 1, before = 0;
+        if (int code = update(SWAP, home, &words_of(home, lock).tail, &me, before)) return fail_below(code, "lock");
+        if (before == 0) return told_late("lock");
+        lock_words &theirs = words_of(static_cast<int>(before) - 1, lock);
+        lapi_cntr_t origin{};
+        int code = LAPI_Put(handle_, task(static_cast<int>(before) - 1), sizeof me, &theirs.next, &me, &theirs.linked,
+                            &origin, nullptr);
+        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
+        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &mine.granted, 1, nullptr);
+        return code == LAPI_SUCCESS ? told_late("lock") : fail_below(code, "lock");
+    }
+
+    int release(int lock) override
+    {
+        const int late = fence();
+        const int home = lock % nodes_;
+        lock_words &mine = words_of(node_, lock);
+        int linked = 0;
+        int code = LAPI_Getcntr(handle_, &mine.linked, &linked);
+        if (code == LAPI_SUCCESS && linked == 0) {
+            std::array<long long, 2> expect_then_free = {node_ + 1, 0};
+            long long done = 0;
+            code = update(COMPARE_AND_SWAP, home, &words_of(home, lock).tail, expect_then_free.data(), done);
+            if (code == LAPI_SUCCESS && done != 0) return late;
+        }
+        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &mine.linked, 1, nullptr);
+        if (code != LAPI_SUCCESS) return fail_below(code, "unlock");
+        const int next = static_cast<int>(__atomic_load_n(&mine.next, __ATOMIC_ACQUIRE)) - 1;
+        code = LAPI_Put(handle_, task(next), 0, nullptr, nullptr, &words_of(next, lock).granted, nullptr, nullptr);
+        return code == LAPI_SUCCESS ? late : fail_below(code, "unlock");
+    }
+
+    int barrier() override
+    {
+        if (int code = LAPI_Gfence(handle_)) return fail_below(code, "barrier");
+        return told_late("barrier");
+    }
+
+    int close() override
+    {
+        int code = LAPI_SUCCESS;
+        if (own_) code = LAPI_Onesea_shared_free(handle_, own_);
+        const int end = LAPI_Term(handle_);
+        if (code == LAPI_SUCCESS) code = end;
+        return code == LAPI_SUCCESS ? told_late("end") : fail_below(code, "end");
+    }
+
+  private:
+    static uint task(int node) { return static_cast<uint>(node); }
+
+    char *place(int node, std::uint64_t address) const
+    {
+        return begins_[static_cast<std::size_t>(node)] + sizeof(control_block) + address;
+    }
+
+    // Of another node: an address to name in calls, not to look at.
+    lock_words &words_of(int node, int lock) const
+    {
+        char *begin = begins_[static_cast<std::size_t>(node)];
+        return reinterpret_cast<control_block *>(begin)->locks[static_cast<std::size_t>(lock)];
+    }
+
+    int update(RMW_ops_t op, int node, void *word, long long *operand, long long &before) const
+    {
+        lapi_cntr_t origin{};
+        int code = LAPI_Rmw64(handle_, op, task(node), static_cast<long long *>(word), operand, &before, &origin);
+        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
+        return code;
+    }
+
+    // Of an access whose end has been waited for.
+    int tell(int code, const char *what, int node, std::uint64_t address, std::uint64_t length)
+    {
+        if (code == LAPI_SUCCESS) [[likely]]
+            if (first_error.load(std::memory_order_relaxed) == LAPI_SUCCESS) [[likely]]
+                return DSM_OK;
+        if (code == LAPI_SUCCESS) code = first_error.exchange(LAPI_SUCCESS);
+        if (code == LAPI_SUCCESS) return DSM_OK; // another thread was told
+        std::array<char, LAPI_MAX_ERR_STRING> words{};
+        LAPI_Msg_string(code, words.data());
+        return fail(DSM_ERR_BELOW, "{} at node {}, address {}, length {}: LAPI: {}", what, node, address, length,
+                    words.data());
+    }
+
+    int told_late(const char *what) const
+    {
+        if (first_error.load(std::memory_order_relaxed) == LAPI_SUCCESS) return DSM_OK;
+        const int code = first_error.exchange(LAPI_SUCCESS);
+        return code == LAPI_SUCCESS ? int{DSM_OK} : fail_below(code, what);
+    }
+
+    lapi_handle_t handle_;
+    int node_, nodes_;
+    char *own_ = nullptr;
+    std::vector<char *> begins_;
+};
+
+} // namespace
+
+std::unique_ptr<wire> open_wire()
+{
+    lapi_handle_t handle = 0;
+    lapi_info_t info{};
+    int node = 0, nodes = 0;
+    info.err_hndlr = on_error;
+    first_error = LAPI_SUCCESS;
+    int code = LAPI_Init(&handle, &info);
+    if (code == LAPI_SUCCESS) code = LAPI_Qenv(handle, TASK_ID, &node);
+    if (code == LAPI_SUCCESS) code = LAPI_Qenv(handle, NUM_TASKS, &nodes);
+    if (code != LAPI_SUCCESS) {
+        fail_below(code, "start");
+        return nullptr;
+    }
+    return std::make_unique<lapi_wire>(handle, node, nodes);
+}
+
+} // namespace dsm
