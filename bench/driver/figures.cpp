@@ -100,6 +100,7 @@ std::string json_line(const figure &f)
         if (!r.version.empty()) entry["version"] = r.version;
         entry["median"] = rounded(r.median);
         entry["ratio"] = rounded(r.ratio);
+        if (r.lost_percent >= 0) entry["lost_percent"] = rounded(r.lost_percent);
         against.push_back(entry);
     }
     const json line = {{"bench", f.bench},      {"case", f.name},        {"path", f.path},

@@ -38,6 +38,7 @@ class series_table {
 struct rival { // a floor or a peer beside a figure
     std::string name, kind, version;
     double median = 0, ratio = 0; // ratio: the figure's median / this median
+    double lost_percent = -1;     // of what it moved, where that can be; negative: says nothing
 };
 
 struct figure {

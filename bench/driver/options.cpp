@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/options.hpp"
 #include "driver/process.hpp"
-#include "driver/table.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -60,11 +59,12 @@ double budget::left() const { return end_ - now(); }
 void progress(const std::string &line) { fmt::print(stderr, "{}\n", line); }
 
 void publish(const std::vector<figure> &figures, const options &o, const std::string &name,
-             const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures)
+             const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures,
+             const std::function<std::string(const std::vector<figure> &)> &for_people)
 {
     std::string lines;
     for (const auto &f : figures) lines += json_line(f) + '\n';
-    fmt::print("{}", o.json ? lines : table(figures));
+    fmt::print("{}", o.json ? lines : for_people(figures));
     std::fflush(stdout);
     if (o.out.empty()) return;
     std::filesystem::create_directories(o.out);

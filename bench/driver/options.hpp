@@ -3,6 +3,7 @@
 #pragma once
 
 #include "driver/figures.hpp"
+#include "driver/table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -42,7 +43,8 @@ void progress(const std::string &line);
 
 // Prints the figures as asked and writes the files of --out: NAME.json (one object a line) and what `pictures` draws.
 void publish(const std::vector<figure> &figures, const options &o, const std::string &name,
-             const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures);
+             const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures,
+             const std::function<std::string(const std::vector<figure> &)> &for_people = table);
 
 // Runs a benchmark's main: exceptions become a message and an exit code.
 int guarded(const std::string &name, const std::function<int()> &body);

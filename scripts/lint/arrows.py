@@ -3,8 +3,9 @@
 
 base < net, shm < core < coll, data, msg, dsm, io < compat, cli, python. observe stands on base alone; agent stands
 beside core on base, net, shm and observe; cli may also see agent. bench, examples and compat see what a user sees:
-onesea.h, onesea.hpp and their own folder; but compat/dsm stands on compat/lapi, and bench/memory plays the launcher to
-real agents, and sees agent. The public header stands on nothing but the standard library.
+onesea.h, onesea.hpp and their own folder; but compat/dsm stands on compat/lapi, bench/dsm puts compat/dsm on other wires,
+and bench/memory plays the launcher to real agents, and sees agent. The public header stands on nothing but the standard
+library.
 """
 
 import re
@@ -23,6 +24,7 @@ BELOW = {
     "python": {"base", "core", *ABOVE_CORE},
     "bench": set(),
     "bench/memory": {"bench", "base", "net", "shm", "agent"},
+    "bench/dsm": {"bench", "compat"},
     "examples": set(),
     "compat": set(),
     "include": set(),
