@@ -57,14 +57,14 @@ const bool registered = [] {
 
 mailbox &the_mailbox()
 {
-    static mailbox m;
-    return m;
+    static auto *m = new mailbox; // never destroyed, as the teams
+    return *m;
 }
 
 core_courier &the_courier()
 {
-    static core_courier c;
-    return c;
+    static auto *c = new core_courier;
+    return *c;
 }
 
 int core_courier::send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent)

@@ -35,8 +35,8 @@ struct leaving {
 
 leaving &the_leaving()
 {
-    static leaving l;
-    return l;
+    static auto *l = new leaving; // never destroyed: sea_finalize() may be called by a handler of exit()
+    return *l;
 }
 
 void *on_leave(const sea_am *message, sea_am_complete_fn *, void **)

@@ -29,8 +29,8 @@ const bool registered = [] {
 
 team_table &the_teams()
 {
-    static team_table t;
-    return t;
+    static auto *t = new team_table; // never destroyed: collectives may be called by a handler of exit()
+    return *t;
 }
 
 void team_table::open(mailbox &m, courier &c, int own_rank, int world_size)
