@@ -315,6 +315,40 @@ operation start_get(std::span<std::type_identity_t<T>> target, pointer<T> source
     return operation(op);
 }
 
+// ---- Raw space ----------------------------------------------------------------------------------------------------
+
+// This process's memory is open to the other ranks until the end of its life. A process has one at a time.
+class raw_opening {
+  public:
+    raw_opening() { check(sea_raw_open()); }
+    raw_opening(const raw_opening &) = delete;
+    raw_opening &operator=(const raw_opening &) = delete;
+    ~raw_opening()
+    {
+        if (open_) sea_raw_close();
+    }
+    void close()
+    {
+        if (std::exchange(open_, false)) check(sea_raw_close());
+    }
+
+  private:
+    bool open_ = true;
+};
+
+// `target`, `source`: pointers of that rank's process, never used in this one.
+template <transferable T>
+void raw_put(int rank, T *target, std::span<const std::type_identity_t<T>> source)
+{
+    check(sea_raw_put(rank, reinterpret_cast<std::uintptr_t>(target), source.data(), source.size_bytes(), nullptr));
+}
+
+template <transferable T>
+void raw_get(std::span<std::type_identity_t<T>> target, int rank, const T *source)
+{
+    check(sea_raw_get(target.data(), rank, reinterpret_cast<std::uintptr_t>(source), target.size_bytes(), nullptr));
+}
+
 // ---- Teams and collectives ----------------------------------------------------------------------------------------
 
 template <class T>

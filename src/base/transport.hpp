@@ -39,6 +39,13 @@ struct outgoing {
     delivery *done = nullptr;
 };
 
+// A piece of a vector: so many bytes at a position of the target, and where they come from or go to here.
+struct piece {
+    std::uint64_t position;
+    void *local;
+    std::size_t bytes;
+};
+
 class sink {
   public:
     // One frame for this rank, exactly once. May send. The payload is 8-byte aligned and dies on return.
@@ -118,6 +125,9 @@ class transport {
     // not_native. Only with the capability.
     virtual int put(int, std::uint64_t, const void *, std::size_t) { return not_native; }
     virtual int get(int, std::uint64_t, void *, std::size_t) { return not_native; }
+    // Puts or gets all pieces in fewer steps than one each; not_native: one by one is as good. *bad: the piece that an
+    // error is about; those before it have been copied.
+    virtual int copy_pieces(int, std::span<const piece>, bool /*write*/, std::size_t * /*bad*/) { return not_native; }
     virtual int atomic(int, std::uint64_t, sea_atomic_kind, int /*width*/, std::uint64_t /*operand*/,
                        std::uint64_t /*compare*/, std::uint64_t * /*old*/)
     {

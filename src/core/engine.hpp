@@ -207,6 +207,8 @@ std::string position_text(place where); // "offset 0x40", "address 0x7f.. of its
 std::string access_text(int status, place where, std::uint64_t bytes);
 // Errors that the origin knows: rank, window, capacity. Text set.
 int check_range(const char *function, place where, std::uint64_t bytes);
+// No earlier ordered operation is under way there that a native access would overtake.
+bool keeps_order_natively(const operation *op, bool ordered);
 // The accesses that need no message: SEA_OK, an error, or not_native. The lock is not needed unless the rank is this
 // one.
 int native_put(place target, const void *source, std::size_t bytes);

@@ -29,7 +29,7 @@ int check_pieces(const char *function, int rank, const sea_raw_piece *pieces, si
         if (pieces[i].bytes == 0) continue;
         if (int s = check_place(function, rank, pieces[i].remote, &at)) return s;
         if (int s = check_transfer(function, at, pieces[i].local, pieces[i].bytes, nullptr)) return s;
-        list->push_back({at, pieces[i].local, pieces[i].bytes});
+        list->push_back({at.position, pieces[i].local, pieces[i].bytes});
         *bytes += pieces[i].bytes;
     }
     return SEA_OK;

@@ -142,8 +142,24 @@ int check_pieces(const char *function, const sea_piece *pieces, size_t n, const 
 std::vector<piece> listed(const sea_piece *pieces, size_t n)
 {
     std::vector<piece> list(n);
-    for (size_t i = 0; i < n; ++i) list[i] = {place_of(pieces[i].remote), pieces[i].local, pieces[i].bytes};
+    for (size_t i = 0; i < n; ++i) list[i] = {sea_addr_offset(pieces[i].remote), pieces[i].local, pieces[i].bytes};
     return list;
+}
+
+} // namespace
+
+namespace {
+
+// True: all pieces were moved together, or one was bad.
+bool moved_together(operation *op, const std::vector<piece> &pieces, bool write, bool ordered)
+{
+    transport *t = engine().route(op->target);
+    if (!t || pieces.size() < 2 || !keeps_order_natively(op, ordered)) return false;
+    std::size_t bad = 0;
+    const int s = t->copy_pieces(op->target, pieces, write, &bad);
+    if (s == not_native) return false;
+    if (s != SEA_OK) note_error(op, s, access_text(s, {op->target, pieces[bad].position}, pieces[bad].bytes));
+    return true;
 }
 
 } // namespace
@@ -151,7 +167,8 @@ std::vector<piece> listed(const sea_piece *pieces, size_t n)
 int put_pieces(int rank, std::vector<piece> pieces, std::uint64_t bytes, const sea_opts *opts)
 {
     return run_pieces(rank, false, bytes, opts, [list = std::move(pieces)](operation *op, bool ordered) {
-        for (const piece &p : list) start_put(op, p.remote, p.local, p.bytes, ordered);
+        if (moved_together(op, list, true, ordered)) return;
+        for (const piece &p : list) start_put(op, {op->target, p.position}, p.local, p.bytes, ordered);
     });
 }
 
@@ -159,7 +176,8 @@ int get_pieces(int rank, std::vector<piece> pieces, std::uint64_t bytes, const s
 {
     return run_pieces(rank, true, bytes, opts, [list = std::move(pieces)](operation *op, bool ordered) {
         op->local_at_end = true;
-        for (const piece &p : list) start_get(op, p.local, p.remote, p.bytes, ordered);
+        if (moved_together(op, list, false, ordered)) return;
+        for (const piece &p : list) start_get(op, p.local, {op->target, p.position}, p.bytes, ordered);
     });
 }
 

@@ -18,11 +18,6 @@ namespace {
 // the copy, who does not wait would not.
 constexpr std::size_t copy_limit = 8192, copy_limit_nowait = 1024;
 
-bool keeps_order_natively(const operation *op, bool ordered)
-{
-    return !ordered || engine().peer_of(op->target).ordered <= (op->counted_ordered ? 1u : 0u);
-}
-
 // SEA_OK: a part was done; not_native: it needs a message; else the error has been noted.
 int done_natively(operation *op, int status, place where, std::size_t bytes)
 {
@@ -31,6 +26,11 @@ int done_natively(operation *op, int status, place where, std::size_t bytes)
 }
 
 } // namespace
+
+bool keeps_order_natively(const operation *op, bool ordered)
+{
+    return !ordered || engine().peer_of(op->target).ordered <= (op->counted_ordered ? 1u : 0u);
+}
 
 int native_put(place target, const void *source, std::size_t bytes)
 {

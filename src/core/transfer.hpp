@@ -14,11 +14,6 @@ int get(const char *function, void *target, place source, std::size_t bytes, con
 int update(const char *function, sea_atomic_kind kind, place target, int width, std::uint64_t operand,
            std::uint64_t compare, void *old, const sea_opts *opts);
 
-struct piece {
-    place remote;
-    void *local;
-    std::size_t bytes;
-};
 // Pieces on one rank as one operation.
 int put_pieces(int rank, std::vector<piece> pieces, std::uint64_t bytes, const sea_opts *opts);
 int get_pieces(int rank, std::vector<piece> pieces, std::uint64_t bytes, const sea_opts *opts);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/native.hpp"
 
-#include "base/transport.hpp"
-
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -91,6 +90,35 @@ int copy_anywhere(int pid, std::uint64_t remote, void *local, std::size_t bytes,
     char byte;
     void *bad = reinterpret_cast<void *>(remote + done);
     return write && copy_other_process(pid, bad, &byte, 1, false) == SEA_OK ? SEA_ERR_ACCESS : SEA_ERR_ADDRESS;
+}
+
+int copy_anywhere(int pid, std::span<const piece> pieces, bool write, std::size_t *bad)
+{
+    constexpr std::size_t at_once = 256;                     // pieces; the system takes 1024
+    constexpr std::size_t most_bytes = std::size_t(1) << 30; // and 2 GiB - 4 KiB
+    std::array<iovec, at_once> here, there;
+    for (std::size_t i = 0; i < pieces.size();) {
+        std::size_t n = 0, total = 0;
+        for (; n < at_once && i + n < pieces.size() && total < most_bytes; ++n) {
+            const piece &p = pieces[i + n];
+            here[n] = {p.local, p.bytes};
+            there[n] = {reinterpret_cast<void *>(p.position & ~raw_space), p.bytes};
+            total += p.bytes;
+        }
+        const ssize_t moved = write ? process_vm_writev(pid, here.data(), n, there.data(), n, 0)
+                                    : process_vm_readv(pid, here.data(), n, there.data(), n, 0);
+        auto done = std::size_t(std::max<ssize_t>(moved, 0));
+        for (; n > 0 && pieces[i].bytes <= done; --n, ++i) done -= pieces[i].bytes;
+        if (n == 0) continue;
+        const piece &stopped = pieces[i]; // here, or at one that is longer than the system takes
+        const std::uint64_t at = (stopped.position & ~raw_space) + done;
+        if (int s = copy_anywhere(pid, at, static_cast<char *>(stopped.local) + done, stopped.bytes - done, write)) {
+            *bad = i;
+            return s;
+        }
+        ++i;
+    }
+    return SEA_OK;
 }
 
 } // namespace onesea::shm

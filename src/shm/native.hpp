@@ -2,10 +2,11 @@
 // What a process does directly to memory: copies, CPU atomics, and copies from and to another process.
 #pragma once
 
-#include "onesea.h"
+#include "base/transport.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace onesea::shm {
 
@@ -20,5 +21,8 @@ int copy_other_process(int pid, void *remote, void *local, std::size_t bytes, bo
 
 // The same for any address, so that the error tells more: SEA_ERR_ADDRESS (not mapped) or SEA_ERR_ACCESS (read only).
 int copy_anywhere(int pid, std::uint64_t remote, void *local, std::size_t bytes, bool write);
+
+// Many pieces with few calls; raw_space in their positions is ignored. *bad: as transport::copy_pieces().
+int copy_anywhere(int pid, std::span<const piece> pieces, bool write, std::size_t *bad);
 
 } // namespace onesea::shm

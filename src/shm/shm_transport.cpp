@@ -306,6 +306,24 @@ int shm_transport::copy_private(unsigned s, int rank, std::uint64_t offset, void
     return status;
 }
 
+// Heaps and registered memory are reached as quickly piece by piece.
+int shm_transport::copy_pieces(int rank, std::span<const piece> pieces, bool write, std::size_t *bad)
+{
+    const unsigned s = *slot_of(rank);
+    for (const piece &p : pieces)
+        if (!(p.position & raw_space)) return not_native;
+    if (rank == own_rank_) return not_native;
+    const slot &there = arena_.slot_at(s);
+    auto &pins = arena_.ring(s, own_).pins;
+    *bad = 0;
+    pins.fetch_add(1, std::memory_order_seq_cst);
+    int status = SEA_ERR_ACCESS;
+    if (there.raw_open.load(std::memory_order_seq_cst) != 0)
+        status = copy_anywhere(there.pid.load(std::memory_order_acquire), pieces, write, bad);
+    pins.fetch_sub(1, std::memory_order_seq_cst);
+    return status;
+}
+
 int shm_transport::copy_registered(unsigned s, std::uint64_t offset, void *local, std::size_t bytes, bool write) const
 {
     segment *g = segments(arena_.segments(s)).find(offset, bytes);

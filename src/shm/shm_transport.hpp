@@ -37,6 +37,7 @@ class shm_transport final : public transport {
 
     int put(int rank, std::uint64_t offset, const void *from, std::size_t bytes) override;
     int get(int rank, std::uint64_t offset, void *to, std::size_t bytes) override;
+    int copy_pieces(int rank, std::span<const piece> pieces, bool write, std::size_t *bad) override;
     int atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, int width, std::uint64_t operand,
                std::uint64_t compare, std::uint64_t *old) override;
 

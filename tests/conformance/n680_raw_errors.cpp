@@ -153,8 +153,7 @@ STEP(682, transfers_stop_at_the_edge_of_a_page)
             const std::size_t bytes = before + behind;
             CHECK_STATUS(SEA_ERR_ADDRESS, put_status(right, there + 2 * page - before, data.data(), bytes));
             CHECK_STATUS(SEA_ERR_ADDRESS, get_status(right, there + 2 * page - before, data.data(), bytes));
-            CHECK_STATUS(behind > page ? SEA_ERR_ACCESS : SEA_ERR_ACCESS,
-                         put_status(right, there + 4 * page - before, data.data(), bytes));
+            CHECK_STATUS(SEA_ERR_ACCESS, put_status(right, there + 4 * page - before, data.data(), bytes));
             CHECK_OK(get_status(right, there + 4 * page - before, data.data(), bytes));
             set_bytes(data.data(), data.size(), 0x11);
         }
@@ -324,4 +323,31 @@ STEP(686, closing_ends_transfers_that_are_under_way)
         closer.join();
         t.sync();
     }
+}
+
+STEP(687, a_vector_with_a_bad_piece_fails)
+{
+    trap mine;
+    constexpr std::size_t n = 600;
+    CHECK_OK(sea_raw_open());
+    const int right = (t.rank + 1) % t.size;
+    const std::uint64_t there = t.exchange(address_of(mine.at))[std::size_t(right)];
+    std::vector<unsigned char> data(n * 8);
+    std::vector<sea_raw_piece> pieces(n);
+    for (std::size_t bad : {std::size_t(0), std::size_t(1), std::size_t(255), std::size_t(256), n - 1})
+        for (auto [place, status] : {std::pair(there + 2 * page, SEA_ERR_ADDRESS),
+                                     {there + 4 * page, SEA_ERR_ACCESS},
+                                     {std::uint64_t(8), SEA_ERR_ADDRESS},
+                                     {there + 2 * page - 4, SEA_ERR_ADDRESS}}) {
+            for (std::size_t i = 0; i < n; ++i) pieces[i] = {there + i * 8, data.data() + i * 8, 8};
+            pieces[bad].remote = place;
+            CHECK_STATUS(status, outcome([&](sea_opts *o) { return sea_raw_put_vector(right, pieces.data(), n, o); }));
+            const bool readable = status == SEA_ERR_ACCESS;
+            CHECK_STATUS(readable ? SEA_OK : status,
+                         outcome([&](sea_opts *o) { return sea_raw_get_vector(right, pieces.data(), n, o); }));
+        }
+    t.sync();
+    CHECK_EQ(page, not_all(mine.at + 4 * page, page, blank));
+    CHECK_OK(sea_raw_close());
+    t.sync();
 }

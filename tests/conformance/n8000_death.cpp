@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that die in a job that goes on (--on-death continue): the others' operations on them fail, quickly, and nothing
-// else does. Run with --death by at least 4 ranks; the last three die, each in its own way.
+// else does. Run with --death by at least 4 ranks; the last three die, or of five four, each in its own way.
 #include "places.hpp"
 
 #include <atomic>
@@ -175,6 +175,52 @@ DEATH_STEP(8002, a_rank_that_exits_without_finalize_has_died)
     CHECK_STATUS(SEA_ERR_DEAD, sea_get(&word, heaps[std::size_t(victim)], 8, nullptr));
     others_work(t, victim, heaps);
     CHECK_OK(sea_on_death(nullptr, nullptr));
+}
+
+DEATH_STEP(8003, raw_transfers_with_a_killed_rank_end_soon)
+{
+    constexpr std::size_t bytes = 4 << 20;
+    if (t.size < 5) return;
+    const int victim = t.size - 4;
+    static std::vector<unsigned char> memory(bytes); // outlives the step
+    static place *heap = new place(kind::heap, 4096);
+    std::vector<unsigned char> data(bytes);
+    listen();
+    CHECK_OK(sea_raw_open());
+    const std::vector<std::uint64_t> all = t.exchange(reinterpret_cast<std::uint64_t>(memory.data()));
+    const std::vector<sea_addr> heaps = t.exchange(heap->address());
+    const std::uint64_t there = all[std::size_t(victim)];
+    t.sync();
+    if (t.rank == victim) {
+        std::thread([&t] {
+            pause_for(0.05);
+            leave(*t.shared);
+            kill(getpid(), SIGKILL);
+        }).detach();
+        sea_opts o = SEA_OPTS_INIT;
+        for (int i = 0;; ++i) { // answers to it are under way when it is killed
+            o.flags = i % 8 ? SEA_NOWAIT : 0;
+            (void)sea_raw_get(data.data(), i % victim, all[std::size_t(i % victim)], bytes, &o);
+        }
+    }
+    int status = SEA_OK;
+    const double until = now() + 10;
+    for (int i = 0; status == SEA_OK && now() < until; ++i)
+        status = i % 2 ? sea_raw_get(data.data(), victim, there, bytes, nullptr)
+                       : outcome([&](sea_opts *o) { return sea_raw_put(victim, there, data.data(), bytes, o); });
+    CHECK_STATUS(SEA_ERR_DEAD, status);
+    wait_until_heard(victim, 128 + SIGKILL);
+    sea_raw_piece pieces[] = {{there, data.data(), 8}, {there + 100, data.data(), 8}};
+    const double began = now();
+    CHECK_STATUS(SEA_ERR_DEAD, sea_raw_put(victim, there, data.data(), 8, nullptr));
+    CHECK_STATUS(SEA_ERR_DEAD, sea_raw_get(data.data(), victim, there, 8, nullptr));
+    CHECK_STATUS(SEA_ERR_DEAD, sea_raw_put_vector(victim, pieces, 2, nullptr));
+    CHECK_STATUS(SEA_ERR_DEAD, sea_raw_get_vector(victim, pieces, 2, nullptr));
+    CHECK_STATUS(SEA_ERR_DEAD, sea_raw_atomic(SEA_ATOMIC_ADD, victim, there, 8, 1, 0, nullptr, nullptr));
+    (void)sea_fence_all();
+    CHECK_OK(sea_raw_close()); // waits for nobody who is dead
+    CHECK(now() - began < soon);
+    others_work(t, victim, heaps);
 }
 
 LONE_STEP(8100, abort_ends_the_job)

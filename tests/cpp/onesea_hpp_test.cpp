@@ -125,6 +125,28 @@ TEST(onesea_hpp, memory_is_given_back_at_the_end_of_its_object)
     EXPECT_EQ(status_of([] { sea::allocation<double>(0, std::numeric_limits<std::size_t>::max()); }), SEA_ERR_MEMORY);
 }
 
+TEST(onesea_hpp, raw_space_is_open_as_long_as_its_object_lives)
+{
+    sea::team world;
+    std::vector<int> mine(100), data(100, sea::rank()), back(100);
+    const int right = right_of_me(), left = (sea::rank() + sea::size() - 1) % sea::size();
+    int *there = world.allgather(mine.data())[std::size_t(right)];
+    {
+        sea::raw_opening open;
+        sea::barrier();
+        sea::raw_put(right, there, data);
+        sea::fence(right);
+        sea::raw_get(back, right, there);
+        EXPECT_EQ(back, data);
+        sea::barrier();
+        EXPECT_EQ(mine[99], left);
+        open.close();
+    }
+    sea::barrier();
+    EXPECT_EQ(status_of([&] { sea::raw_get(back, right, there); }), SEA_ERR_ACCESS);
+    sea::barrier();
+}
+
 TEST(onesea_hpp, registered_memory_is_reached_until_released)
 {
     sea::team world;
