@@ -15,7 +15,7 @@ namespace onesea::core {
 namespace {
 
 struct desk {
-    std::timed_mutex mutex;
+    std::mutex mutex;
     std::uint32_t last_id = 0;
 };
 
@@ -90,10 +90,16 @@ int await_answer(std::uint32_t id, nanoseconds deadline, spawn_answer *result)
     }
 }
 
-std::unique_lock<std::timed_mutex> take_turn(nanoseconds deadline)
+// Several threads seldom spawn at once, and with a time-out more seldom still: the second looks every millisecond.
+std::unique_lock<std::mutex> take_turn(nanoseconds deadline)
 {
     if (deadline == never) return std::unique_lock(the_desk().mutex);
-    return {the_desk().mutex, std::chrono::milliseconds(milliseconds_until(deadline))};
+    std::unique_lock turn(the_desk().mutex, std::try_to_lock);
+    while (!turn.owns_lock() && now_ns() < deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        turn.try_lock();
+    }
+    return turn;
 }
 
 int spawn(const sea_spawn_opts *opts, int *rank)

@@ -5,6 +5,7 @@
  * new, use each other's memory, messages and a team. The other forms are single situations that the tests look at.
  */
 #include <onesea.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,30 @@ static void chain(char **argv, int world)
     live_together(total);
 }
 
+/* Threads of one rank ask at the same moment, some with too little time. */
+static void *ask(void *program)
+{
+    const char *arguments[] = {program, "nothing", NULL};
+    sea_spawn_opts opts = SEA_SPAWN_INIT;
+    int rank, status;
+    opts.arguments = arguments;
+    CHECK(sea_spawn(&opts, &rank) == SEA_OK);
+    CHECK(sea_set_timeout(1e-6) == SEA_OK);
+    status = sea_spawn(&opts, &rank);
+    CHECK(status == SEA_OK || status == SEA_ERR_TIMEOUT);
+    CHECK(sea_set_timeout(SEA_FOREVER) == SEA_OK);
+    CHECK(sea_spawn(&opts, &rank) == SEA_OK);
+    return NULL;
+}
+
+static void threads(char **argv, int world)
+{
+    pthread_t all[4];
+    for (int i = 0; i < 4; ++i) CHECK(pthread_create(&all[i], NULL, ask, argv[0]) == 0);
+    for (int i = 0; i < 4; ++i) CHECK(pthread_join(all[i], NULL) == 0);
+    CHECK(sea_size() >= world + 8 && sea_size() <= world + 12);
+}
+
 static void burst(char **argv, int world)
 {
     char total[16];
@@ -213,6 +238,7 @@ int main(int argc, char **argv)
     if (strcmp(mode, "all") == 0) all(argv, world);
     if (strcmp(mode, "chain") == 0) chain(argv, world);
     if (strcmp(mode, "burst") == 0) burst(argv, world);
+    if (strcmp(mode, "threads") == 0) threads(argv, world);
     if (strcmp(mode, "storm") == 0) storm(argv);
     if (strcmp(mode, "replace") == 0) replace(argv, world);
     if (strcmp(mode, "refused") == 0) refused(argv);

@@ -45,6 +45,12 @@ TEST(run_spawn, each_new_rank_starts_the_next) { succeeds_everywhere({"chain", "
 
 TEST(run_spawn, all_ranks_start_some_at_the_same_time) { succeeds_everywhere({"burst", "3"}); }
 
+TEST(run_spawn, threads_of_a_rank_may_ask_at_the_same_time)
+{
+    auto o = onesea(run_growing({"-n", "1"}, {"threads"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+}
+
 TEST(run_spawn, works_while_packets_are_lost)
 {
     auto o = onesea(run_growing({"-n", "3", "--nodes", "3"}, {"all", "4"}), {}, {"ONESEA_NET_FAULTS=loss=0.1,seed=7"});
@@ -169,6 +175,7 @@ void storm(const words &options, unsigned seed)
     auto o = c.wait(30);
     EXPECT_FALSE(o.timed_out) << "seed " << seed << o.err;
     EXPECT_NE(o.status, 9) << "seed " << seed << o.err; // a check of the program
+    EXPECT_EQ(o.err.find("Sanitizer"), o.err.npos) << "seed " << seed << o.err;
     EXPECT_TRUE(c.nothing_left()) << "seed " << seed;
 }
 
