@@ -264,6 +264,13 @@ int sea_wait_some(sea_op *ops, int n, int *indices, int *count, double seconds);
 int sea_fence(int rank);
 int sea_fence_all(void);
 
+/* Calls fn(rank, status, kind, context) for every operation on `rank` that fails after its call has returned and that has
+ * no handle: each one whose error the next fence is to tell. `kind` is a sea_error_kind. The fence tells the first all
+ * the same. Runs like a handler of an active message. NULL removes it. Replaces an earlier callback. */
+typedef enum sea_error_kind { SEA_ERROR_PUT = 0, SEA_ERROR_GET, SEA_ERROR_ATOMIC, SEA_ERROR_MESSAGE, SEA_ERROR_COPY } sea_error_kind;
+typedef void (*sea_error_fn)(int rank, int status, int kind, void *context);
+int sea_on_error(sea_error_fn fn, void *context);
+
 /* Makes progress once, without waiting; returns SEA_OK. Never needed for progress as such. */
 int sea_poll(void);
 

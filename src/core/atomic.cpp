@@ -100,6 +100,7 @@ int update(const char *function, sea_atomic_kind kind, place target, int width, 
     bound_unfinished(lock, rank, opts);
     count(rank, &pair_counts::atomics, 0, 0);
     operation *op = begin(rank, opts);
+    op->kind = SEA_ERROR_ATOMIC;
     bool ordered = opts && (opts->flags & SEA_ORDERED);
     signal_counter(op, opts);
     run_or_defer(op, [=](operation *o) {

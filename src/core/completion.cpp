@@ -180,11 +180,8 @@ void complete(operation *op, int status)
     if (op->counted_ordered) --p.ordered;
     op->state = operation::phase::done;
     e.operations.finish_order(op);
-    if (status != SEA_OK && !op->held && !op->finished && p.first_error == SEA_OK) {
-        p.first_error = status;
-        p.first_error_text = op->error_text.empty() ? describe(op) : op->error_text;
-    }
     if (status != SEA_OK && op->error_text.empty()) op->error_text = describe(op);
+    if (status != SEA_OK && !op->held && !op->finished) leave_to_fence(op->target, status, op->kind, op->error_text);
     if (status != SEA_OK)
         for (std::uint32_t d : op->dependents) e.operations.at(d)->failed_start = status;
     start_dependents(op);

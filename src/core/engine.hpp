@@ -100,6 +100,8 @@ class engine_state final : public sink {
     int seen_ranks = 0;
     sea_death_fn on_death = nullptr;
     void *on_death_context = nullptr;
+    sea_error_fn on_error = nullptr;
+    void *on_error_context = nullptr;
 
     // progress.cpp
     struct sleeping_state {
@@ -242,6 +244,8 @@ void run_handler(locked &lock, handler_task &task);
 void receive_message(int source, const frame &head, std::span<const std::byte> payload);
 
 // ---- fence.cpp ----
+// An operation without a handle has failed: the next fence is to tell it.
+void leave_to_fence(int rank, int status, int kind, std::string text);
 int fence_everything(locked &lock, nanoseconds deadline);
 
 // ---- membership.cpp ----

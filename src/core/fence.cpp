@@ -39,6 +39,23 @@ int fence_one(locked &lock, int rank, nanoseconds deadline)
 
 } // namespace
 
+void leave_to_fence(int rank, int status, int kind, std::string text)
+{
+    auto &e = engine();
+    if (e.on_error) {
+        handler_task task;
+        task.what = handler_task::kind::error;
+        task.source = rank;
+        task.status = status;
+        task.number = std::uint16_t(kind);
+        e.handlers.push(std::move(task));
+    }
+    peer &p = e.peer_of(rank);
+    if (p.first_error != SEA_OK) return;
+    p.first_error = status;
+    p.first_error_text = std::move(text);
+}
+
 int fence_everything(locked &lock, nanoseconds deadline)
 {
     std::string text;
@@ -56,6 +73,15 @@ int fence_everything(locked &lock, nanoseconds deadline)
 
 using namespace onesea;
 using namespace onesea::core;
+
+int sea_on_error(sea_error_fn fn, void *context)
+{
+    if (int s = check_started("sea_on_error")) return s;
+    locked lock = enter();
+    engine().on_error = fn;
+    engine().on_error_context = context;
+    return SEA_OK;
+}
 
 int sea_fence(int rank)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What waits to be run by the program's handlers: active messages that arrived, completions of those whose data had to
-// be fetched, news of deaths. One at a time, in order of arrival. An ordered message whose data is still being fetched
-// holds back the ordered ones of its origin that came after it.
+// be fetched, news of deaths and of errors. One at a time, in order of arrival. An ordered message whose data is still
+// being fetched holds back the ordered ones of its origin that came after it.
 #pragma once
 
 #include "core/internal.hpp"
@@ -17,11 +17,11 @@
 namespace onesea::core {
 
 struct handler_task {
-    enum class kind : std::uint8_t { message, completion, death };
+    enum class kind : std::uint8_t { message, completion, death, error };
     kind what = kind::message;
     bool ordered = false;
-    bool pulls = false; // its data stays at the origin until a place for it is known
-    std::uint16_t number = 0;
+    bool pulls = false;       // its data stays at the origin until a place for it is known
+    std::uint16_t number = 0; // of its handler; error: the operation's kind
     int source = -1;
     std::uint64_t id = 0;         // the origin's operation
     std::vector<std::byte> bytes; // message: header (padded to 8), then data
@@ -30,7 +30,7 @@ struct handler_task {
     sea_am_complete_fn complete = nullptr; // completion
     void *buffer = nullptr;
     void *argument = nullptr;
-    int status = 0; // death: exit status; completion: how the fetching went
+    int status = 0; // death: exit status; completion: how the fetching went; error: the operation's
 };
 
 class handler_queue {

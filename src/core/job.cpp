@@ -37,7 +37,7 @@ void shut_out_forked_processes()
 
 std::vector<lifecycle> &lifecycles()
 {
-    static std::vector<lifecycle> all;
+    static auto &all = *new std::vector<lifecycle>; // never destroyed: programs may finalize at their exit
     return all;
 }
 

@@ -74,6 +74,7 @@ int send(const sending &s, const sea_opts *opts)
     bound_unfinished(lock, s.rank, opts);
     count(s.rank, &pair_counts::messages, s.header_bytes + s.data_bytes, 0);
     operation *op = begin(s.rank, opts);
+    op->kind = SEA_ERROR_MESSAGE;
     if (s.id >= SEA_AM_IDS) op->finished = told_by_its_layer;
     bool ordered = opts && (opts->flags & SEA_ORDERED);
     const place counter = counter_place(opts, s.rank);
@@ -166,6 +167,16 @@ void run_completion(locked &lock, handler_task &task)
     answer(task, task.status);
 }
 
+// Calls the program's function, if there is one, without the lock.
+template <class Function, class... Arguments>
+void tell(locked &lock, Function fn, Arguments... arguments)
+{
+    if (!fn) return;
+    lock.unlock();
+    fn(arguments...);
+    lock.lock();
+}
+
 } // namespace
 
 void run_handler(locked &lock, handler_task &task)
@@ -176,14 +187,10 @@ void run_handler(locked &lock, handler_task &task)
     case handler_task::kind::completion:
         return run_completion(lock, task);
     case handler_task::kind::death:
-        break;
+        return tell(lock, engine().on_death, task.source, task.status, engine().on_death_context);
+    case handler_task::kind::error:
+        return tell(lock, engine().on_error, task.source, task.status, int(task.number), engine().on_error_context);
     }
-    sea_death_fn fn = engine().on_death;
-    void *context = engine().on_death_context;
-    if (!fn) return;
-    lock.unlock();
-    fn(task.source, task.status, context);
-    lock.lock();
 }
 
 void receive_message(int source, const frame &head, std::span<const std::byte> payload)

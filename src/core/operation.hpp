@@ -38,6 +38,7 @@ struct operation_state {
     bool awaits_reply = false;   // its messages being executed is not its end: an answer comes
     bool counted_ordered = false;
     std::uint8_t epoch = 0; // of its peer's fence
+    std::uint8_t kind = SEA_ERROR_PUT;
     std::int32_t target = -1;
     std::int32_t also = -1; // copy: the rank of its source
     std::int32_t status = SEA_OK;

@@ -23,13 +23,6 @@ bool in_reach(place target, std::size_t bytes)
     return offset != 0 && offset < limit && bytes <= limit - offset;
 }
 
-void note(peer &p, int status, std::string text)
-{
-    if (p.first_error != SEA_OK) return;
-    p.first_error = status;
-    p.first_error_text = std::move(text);
-}
-
 } // namespace
 
 bool plain(const sea_opts *opts)
@@ -54,14 +47,16 @@ void quick_settled(delivery *d, int status)
     peer &p = e.peer_of(puts->rank);
     --p.unfinished[puts->epoch];
     if (status != SEA_OK)
-        note(p, status, fmt::format("a put to rank {} did not arrive: {}", puts->rank, sea_strerror(status)));
+        leave_to_fence(puts->rank, status, SEA_ERROR_PUT,
+                       fmt::format("a put to rank {} did not arrive: {}", puts->rank, sea_strerror(status)));
     if (--e.quick_unfinished == 0) start_who_waits_for_all();
 }
 
 void quick_refused(place target, int status)
 {
-    note(engine().peer_of(target.rank), status,
-         fmt::format("rank {} refused a put to {}: {}", target.rank, position_text(target), sea_strerror(status)));
+    leave_to_fence(
+        target.rank, status, SEA_ERROR_PUT,
+        fmt::format("rank {} refused a put to {}: {}", target.rank, position_text(target), sea_strerror(status)));
 }
 
 int quick_word(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts)

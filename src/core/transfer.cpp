@@ -301,6 +301,7 @@ int get(const char *function, void *target, place source, std::size_t bytes, con
     bound_unfinished(lock, rank, opts);
     count(rank, &pair_counts::gets, 0, bytes);
     operation *op = begin(rank, opts);
+    op->kind = SEA_ERROR_GET;
     op->counter_after = counter_place(opts, rank);
     bool in_order = ordered(opts);
     run_or_defer(op, [=](operation *o) { start_get(o, target, source, bytes, in_order); });
@@ -404,6 +405,7 @@ int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opt
     bound_unfinished(lock, rank, opts);
     count(from, &pair_counts::copies, 0, 0);
     operation *op = begin(rank, opts);
+    op->kind = SEA_ERROR_COPY;
     op->also = from;
     bool in_order = ordered(opts);
     place counter = counter_place(opts, rank);

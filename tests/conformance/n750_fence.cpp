@@ -2,6 +2,7 @@
 // What a fence promises and tells.
 #include "places.hpp"
 
+#include <atomic>
 #include <cstring>
 
 using namespace proof;
@@ -16,7 +17,37 @@ void start_failing(int rank)
     CHECK_OK(sea_am_send(rank, 901, nullptr, 0, nullptr, 0, &o));
 }
 
+std::atomic<int> errors_told{0}, other_told{0};
+
+void hear(int, int status, int kind, void *context)
+{
+    const bool expected = status == SEA_ERR_HANDLER && kind == SEA_ERROR_MESSAGE && context == &errors_told;
+    ++(expected ? errors_told : other_told);
+}
+
 } // namespace
+
+STEP(755, errors_of_operations_without_handle_are_told_by_a_call_too)
+{
+    CHECK_OK(sea_on_error(hear, &errors_told));
+    errors_told = other_told = 0;
+    for (int peer : t.peers())
+        for (int i = 0; i < 3; ++i) start_failing(peer);
+    for (int peer : t.peers()) CHECK_STATUS(SEA_ERR_HANDLER, sea_fence(peer)); // the first is told here as ever
+    sea_op op;                                                                 // not those that have a handle
+    sea_opts o = SEA_OPTS_INIT;
+    o.op = &op;
+    CHECK_OK(sea_am_send(t.rank, 901, nullptr, 0, nullptr, 0, &o));
+    CHECK_STATUS(SEA_ERR_HANDLER, sea_wait(op, 30));
+    const int expected = 3 * int(t.peers().size());
+    for (double end = sea_time() + 20; errors_told < expected && sea_time() < end;) sea_poll();
+    CHECK_EQ(expected, errors_told.load());
+    CHECK_EQ(0, other_told.load());
+    CHECK_OK(sea_on_error(nullptr, nullptr));
+    start_failing(t.rank);
+    CHECK_STATUS(SEA_ERR_HANDLER, sea_fence(t.rank));
+    CHECK_EQ(expected, errors_told.load());
+}
 
 LIGHT_STEP(750, after_a_fence_the_effects_are_there)
 {

@@ -45,6 +45,12 @@ static void on_death(int rank, int status, void *context)
     (void)context;
 }
 
+static void on_error(int rank, int status, int kind, void *context)
+{
+    on_death(rank, status, context);
+    EXPECT(kind >= SEA_ERROR_PUT && kind <= SEA_ERROR_COPY);
+}
+
 static void ranks_and_nodes(int me, int n)
 {
     EXPECT(me >= 0 && me < n);
@@ -56,6 +62,8 @@ static void ranks_and_nodes(int me, int n)
     EXPECT(strcmp(sea_status_name(SEA_ERR_RANK), "SEA_ERR_RANK") == 0);
     OK(sea_set_timeout(60.0));
     OK(sea_on_death(on_death, NULL));
+    OK(sea_on_error(on_error, NULL));
+    OK(sea_on_error(NULL, NULL));
     OK(sea_poll());
 }
 
