@@ -15,7 +15,7 @@
 
 namespace lapi {
 
-std::atomic<context *> contexts[max_contexts];
+std::atomic<context *> contexts[context_slots];
 
 namespace {
 
@@ -80,6 +80,32 @@ int describe_memory(int me, shared_memory *mine)
     return SEA_OK;
 }
 
+int open_contexts()
+{
+    int count = 0;
+    for_each_context([&](context &) {
+        ++count;
+        return false;
+    });
+    return count;
+}
+
+// The next number whose place is free at every task, in last_handle. Tasks may have ended different contexts by now.
+int agree_on_handle()
+{
+    std::int64_t next = std::int64_t(last_handle) + 1;
+    for (;;) {
+        for (context *c; (c = contexts[next % context_slots].load()) && c->open;) ++next;
+        const std::int64_t mine[2] = {next, -next};
+        std::int64_t most[2];
+        if (int status = sea_allreduce(SEA_TEAM_WORLD, mine, most, 2, SEA_INT64, SEA_MAX)) return status;
+        next = most[0];
+        if (most[0] != -most[1]) continue;
+        last_handle = lapi_handle_t(next);
+        return SEA_OK;
+    }
+}
+
 int meet(context &c)
 {
     shared_memory mine;
@@ -117,11 +143,12 @@ int check(const lapi_info_t &info)
 int begin(lapi_info_t *info, lapi_handle_t *handle)
 {
     std::lock_guard lock(starting);
-    auto &slot = contexts[(last_handle + 1) % max_contexts];
-    if (context *before = slot.load(); before && before->open) return LAPI_ERR_ALL_HNDL_IN_USE;
+    if (open_contexts() == max_contexts) return LAPI_ERR_ALL_HNDL_IN_USE;
     if (int code = join_job()) return code;
+    if (int status = agree_on_handle()) return from_sea(status);
+    auto &slot = contexts[last_handle % context_slots];
     auto *c = new context; // stays when it has ended: see context.hpp
-    c->handle = ++last_handle;
+    c->handle = last_handle;
     c->me = sea_team_rank(SEA_TEAM_WORLD);
     c->n = sea_team_size(SEA_TEAM_WORLD);
     c->tasks.reset(new task[std::size_t(c->n)]);

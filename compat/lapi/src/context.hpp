@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A context: what LAPI_Init() makes and a handle names. Contexts are numbered in the order of their LAPI_Init(), which
-// is the same at all tasks, so that the number also names the partners' contexts in messages. A context that has ended
-// keeps its memory: threads of the program may still be on their way out of a call.
+// A context: what LAPI_Init() makes and a handle names. The tasks agree on its number, which is the handle and names
+// the partners' contexts in messages. A context that has ended keeps its memory: threads of the program may still be on
+// their way out of a call.
 #pragma once
 
 #include "errors.hpp"
@@ -21,10 +21,11 @@
 
 namespace lapi {
 
-constexpr int max_contexts = 64;     // at once
-constexpr int address_table = 256;   // LOC_ADDRTBL_SZ: numbers below it are indices, above are addresses
-constexpr unsigned max_uhdr = 960;   // what SEA_AM_HEADER_MAX leaves beside our own header
-constexpr unsigned max_packet = 960; // user header and data that travel together
+constexpr int max_contexts = 64;         // at once
+constexpr unsigned context_slots = 1024; // a handle's place is its remainder
+constexpr int address_table = 256;       // LOC_ADDRTBL_SZ: numbers below it are indices, above are addresses
+constexpr unsigned max_uhdr = 960;       // what SEA_AM_HEADER_MAX leaves beside our own header
+constexpr unsigned max_packet = 960;     // user header and data that travel together
 constexpr int default_timeout = 900, min_timeout = 1, max_timeout = 86400; // seconds
 
 // Another task, as this one sees it.
@@ -71,11 +72,11 @@ inline context *find_partner(lapi_handle_t number) { return find(number); }
 template <class Use>
 void for_each_context(Use &&use);
 
-extern std::atomic<context *> contexts[max_contexts];
+extern std::atomic<context *> contexts[context_slots];
 
 inline context *find(lapi_handle_t handle)
 {
-    context *c = contexts[handle % max_contexts].load(std::memory_order_acquire);
+    context *c = contexts[handle % context_slots].load(std::memory_order_acquire);
     return c && c->handle == handle && c->open.load(std::memory_order_relaxed) ? c : nullptr;
 }
 

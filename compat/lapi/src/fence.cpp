@@ -27,10 +27,9 @@ int data_fence(context &c, double seconds)
     int result = LAPI_SUCCESS;
     for (int t = 0; t < c.n; ++t) {
         if (c.tasks[t].purged.load(std::memory_order_relaxed)) continue;
-        int status = sea_fence(t);
-        if (status == SEA_OK) continue;
-        result = from_sea(status);
-        report(c, result, status == SEA_ERR_TIMEOUT ? TMR_ERR : PUT_ERR, t);
+        if (sea_fence(t) != SEA_ERR_TIMEOUT) continue; // other errors are told by sea_on_error()
+        result = LAPI_ERR_TIMEOUT;
+        report(c, result, TMR_ERR, t);
     }
     return result;
 }

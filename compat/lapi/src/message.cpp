@@ -73,6 +73,17 @@ void on_death(int rank, int, void *)
     });
 }
 
+// Errors of operations that nobody else hears of. onesea does not know contexts: the first one is told.
+void on_error(int rank, int status, int kind, void *)
+{
+    constexpr lapi_err_t types[] = {PUT_ERR, GET_ERR, RMW_ERR, AM_ERR, PUT_ERR};
+    lapi_err_t type = status == SEA_ERR_LINK ? TMR_ERR : types[kind];
+    for_each_context([&](context &c) {
+        report(c, from_sea(status), type, rank);
+        return true;
+    });
+}
+
 // The request that a message with a completion counter is.
 std::uint64_t expect_completion(context &c, uint tgt, lapi_cntr_t *counter)
 {
@@ -165,7 +176,8 @@ int register_handlers()
 {
     if (int status = sea_am_register(message_id, on_message, nullptr)) return status;
     if (int status = sea_am_register(service_id, on_service, nullptr)) return status;
-    return sea_on_death(on_death, nullptr);
+    if (int status = sea_on_death(on_death, nullptr)) return status;
+    return sea_on_error(on_error, nullptr);
 }
 
 } // namespace lapi
