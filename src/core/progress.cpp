@@ -56,26 +56,37 @@ void drain(int fd)
     _exit(125);
 }
 
-void sleep_in_ppoll(nanoseconds until)
-{
-    auto &e = engine();
+// What to sleep at; filled under the lock, since a poll() may exchange descriptors.
+struct sleeping_place {
     std::array<pollfd, 2 + 2 * transport::most_wake_fds> fds;
     nfds_t n = 0;
-    auto add = [&](int fd) {
+
+    sleeping_place()
+    {
+        auto &e = engine();
+        add(e.sleep.kick_fd);
+        add(e.inherited.lifeline_fd);
+        e.for_each_transport([&](transport &t) {
+            for (int fd : t.wake_fds()) add(fd);
+        });
+    }
+    void add(int fd)
+    {
         if (fd >= 0) fds[n++] = {fd, POLLIN, 0};
-    };
-    add(e.sleep.kick_fd);
-    add(e.inherited.lifeline_fd);
-    e.for_each_transport([&](transport &t) {
-        for (int fd : t.wake_fds()) add(fd);
-    });
+    }
+};
+
+void sleep_in_ppoll(sleeping_place &place, nanoseconds until)
+{
+    auto &e = engine();
+    auto &fds = place.fds;
     timespec left{}, *limit = nullptr;
     if (until != never) {
         nanoseconds now = now_ns(), d = until > now ? until - now : 0;
         left = {time_t(d / 1'000'000'000), long(d % 1'000'000'000)};
         limit = &left;
     }
-    if (ppoll(fds.data(), n, limit, nullptr) <= 0) return;
+    if (ppoll(fds.data(), place.n, limit, nullptr) <= 0) return;
     if (fds[0].revents) drain(e.sleep.kick_fd);
     if (e.inherited.lifeline_fd >= 0 && fds[1].revents) end_with_agent();
 }
@@ -103,8 +114,9 @@ void block(locked &lock, nanoseconds until)
         until = std::min(until, t.deadline());
     });
     if (quiet) {
+        sleeping_place place;
         lock.unlock();
-        sleep_in_ppoll(until);
+        sleep_in_ppoll(place, until);
         lock.lock();
     }
     e.for_each_transport([](transport &t) { t.disarm(); });

@@ -132,7 +132,8 @@ void own_raw_space::send_next(int rank, asker &a)
     if (s != SEA_OK || !t) {
         spare_.push_back(std::move(c));
         const pending ended = p;
-        a.queue.pop_front();
+        std::erase_if(a.queue,
+                      [&](const pending &other) { return other.id == ended.id; }); // other pieces of its vector
         return send_done(rank, ended.id, s, ended.position);
     }
     outgoing m;

