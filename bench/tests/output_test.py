@@ -51,6 +51,13 @@ def check_coverage(figures, name, path):
             assert (case, "net", "waiting", "bandwidth_gbs") in seen, f"{case} is missing from {sorted(seen)}"
             assert (case + "_slowest", "net", "waiting", "bandwidth_gbs") in seen, f"{case} says nothing of fairness"
         assert all(f["against"] for f in figures), "a figure stands alone"
+    elif name == "dsm":
+        for case in ("read", "write", "write_fence", "write_b"):
+            for path in ("shm", "net"):
+                assert (case, path, "waiting", "latency_us") in seen, f"{case} over {path} is missing from {sorted(seen)}"
+        assert all([r["name"] for r in f["against"]] == ["dsm_tcp", "dsm_udp"] for f in figures), "a figure stands alone"
+        lost = [r["lost_percent"] for f in figures for r in f["against"] if "lost_percent" in r]
+        assert lost and all(0 <= percent <= 100 for percent in lost), f"lost WRITEs: {lost}"
     elif name == "loss":
         for share in ("0", "0.1", "1", "5"):
             assert (f"loss_{share}", "net", "waiting", "bandwidth_gbs") in seen, f"{share} % is missing from {sorted(seen)}"

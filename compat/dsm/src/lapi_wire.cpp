@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The DSM on LAPI, as in the paper: READ is a Get and a wait for its origin counter, WRITE a Put and a wait for its
 // origin counter, WRITE_B waits for the completion counter too. Counters are local variables, so any number of threads
-// may be under way.
+// may be under way. WRITEs of middle size to other machines go through the outbox, which waits later.
 //
 // Every node has one piece of memory that its machine shares. It begins with the control block, the part follows; the
 // beginnings are exchanged by LAPI_Address_init() and kept in a table.
@@ -16,6 +16,7 @@
 // it in `linked`, then waits for its own `granted`. Who goes swaps itself out if it is still the tail; otherwise it
 // waits for `linked`, and counts in the next one's `granted` by a Put of no bytes.
 #include "error.hpp"
+#include "outbox.hpp"
 #include "wire.hpp"
 
 #include <array>
@@ -26,13 +27,21 @@
 namespace dsm {
 namespace {
 
-std::atomic<int> first_error{LAPI_SUCCESS}; // of an operation that no call has told; LAPI's handlers have no context
+// Errors of operations that no call has told, by the node that they went to; the first of each. LAPI's handlers have no
+// context, and may run until the process has ended: never destroyed.
+std::atomic<int> *errors = nullptr;
+std::atomic<int> errors_nodes{0};
+std::atomic<bool> any_error{false};
 
-void on_error(lapi_handle_t *, int *code, lapi_err_t *, int *, int *)
+void on_error(lapi_handle_t *, int *code, lapi_err_t *, int *, int *other)
 {
+    if (*other < 0 || *other >= errors_nodes.load(std::memory_order_acquire)) return;
     int none = LAPI_SUCCESS;
-    first_error.compare_exchange_strong(none, *code);
+    errors[*other].compare_exchange_strong(none, *code);
+    any_error = true;
 }
+
+int take_error(int node) { return errors[node].exchange(LAPI_SUCCESS); }
 
 int fail_below(int code, const char *what)
 {
@@ -83,7 +92,7 @@ class lapi_wire : public wire {
         std::vector<void *> begins(static_cast<std::size_t>(nodes_));
         if (int code = LAPI_Address_init(handle_, own_, begins.data())) return fail_below(code, "address exchange");
         for (void *begin : begins) begins_.push_back(static_cast<char *>(begin));
-        return DSM_OK;
+        return find_near_tasks();
     }
 
     int read(int node, std::uint64_t address, void *data, std::uint64_t length) override
@@ -96,13 +105,14 @@ class lapi_wire : public wire {
 
     int write(int node, std::uint64_t address, const void *data, std::uint64_t length) override
     {
+        if (length >= outbox::shortest && length <= outbox::longest && !near_[static_cast<std::size_t>(node)])
+            return tell_call(outbox_.put(handle_, task(node), place(node, address), data, length), node, address,
+                             length);
         lapi_cntr_t origin{};
         int code = LAPI_Put(handle_, task(node), length, place(node, address), const_cast<void *>(data), nullptr,
                             &origin, nullptr);
         if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
-        if (code == LAPI_SUCCESS) [[likely]]
-            return DSM_OK; // what went wrong later is told later
-        return tell(code, "WRITE", node, address, length);
+        return tell_call(code, node, address, length);
     }
 
     int write_b(int node, std::uint64_t address, const void *data, std::uint64_t length) override
@@ -195,6 +205,19 @@ class lapi_wire : public wire {
         return reinterpret_cast<control_block *>(begin)->locks[static_cast<std::size_t>(lock)];
     }
 
+    // Those that share this machine's memory.
+    int find_near_tasks()
+    {
+        near_.assign(static_cast<std::size_t>(nodes_), false);
+        int count = 0;
+        int code = LAPI_Qenv(handle_, QUERY_SHM_NUM_TASKS, &count);
+        std::vector<int> tasks(static_cast<std::size_t>(count > 0 ? count : 1));
+        if (code == LAPI_SUCCESS && count > 0) code = LAPI_Qenv(handle_, QUERY_SHM_TASKS, tasks.data());
+        if (code != LAPI_SUCCESS) return fail_below(code, "tasks of this machine");
+        for (int i = 0; i < count; i++) near_.at(static_cast<std::size_t>(tasks[static_cast<std::size_t>(i)])) = true;
+        return DSM_OK;
+    }
+
     int update(RMW_ops_t op, int node, void *word, long long *operand, long long &before) const
     {
         lapi_cntr_t origin{};
@@ -203,31 +226,47 @@ class lapi_wire : public wire {
         return code;
     }
 
+    // Of a WRITE: what goes wrong after the call is told later.
+    int tell_call(int code, int node, std::uint64_t address, std::uint64_t length)
+    {
+        if (code == LAPI_SUCCESS) [[likely]]
+            return DSM_OK;
+        return tell(code, "WRITE", node, address, length);
+    }
+
     // Of an access whose end has been waited for.
     int tell(int code, const char *what, int node, std::uint64_t address, std::uint64_t length)
     {
+        if (code == LAPI_SUCCESS && any_error.load(std::memory_order_relaxed)) code = take_error(node);
         if (code == LAPI_SUCCESS) [[likely]]
-            if (first_error.load(std::memory_order_relaxed) == LAPI_SUCCESS) [[likely]]
-                return DSM_OK;
-        if (code == LAPI_SUCCESS) code = first_error.exchange(LAPI_SUCCESS);
-        if (code == LAPI_SUCCESS) return DSM_OK; // another thread was told
+            return DSM_OK;
         std::array<char, LAPI_MAX_ERR_STRING> words{};
         LAPI_Msg_string(code, words.data());
         return fail(DSM_ERR_BELOW, "{} at node {}, address {}, length {}: LAPI: {}", what, node, address, length,
                     words.data());
     }
 
+    // Of WRITEs that have returned long ago.
     int told_late(const char *what) const
     {
-        if (first_error.load(std::memory_order_relaxed) == LAPI_SUCCESS) return DSM_OK;
-        const int code = first_error.exchange(LAPI_SUCCESS);
-        return code == LAPI_SUCCESS ? int{DSM_OK} : fail_below(code, what);
+        if (!any_error.exchange(false)) return DSM_OK;
+        int status = DSM_OK;
+        for (int node = 0; node < nodes_; node++) {
+            const int code = take_error(node);
+            if (code == LAPI_SUCCESS || status != DSM_OK) continue;
+            std::array<char, LAPI_MAX_ERR_STRING> words{};
+            LAPI_Msg_string(code, words.data());
+            status = fail(DSM_ERR_BELOW, "{}: an earlier access to node {}: LAPI: {}", what, node, words.data());
+        }
+        return status;
     }
 
     lapi_handle_t handle_;
     int node_, nodes_;
     char *own_ = nullptr;
     std::vector<char *> begins_;
+    std::vector<char> near_; // by node: shares this machine's memory
+    outbox outbox_;
 };
 
 } // namespace
@@ -238,7 +277,6 @@ std::unique_ptr<wire> open_wire()
     lapi_info_t info{};
     int node = 0, nodes = 0;
     info.err_hndlr = on_error;
-    first_error = LAPI_SUCCESS;
     int code = LAPI_Init(&handle, &info);
     if (code == LAPI_SUCCESS) code = LAPI_Qenv(handle, TASK_ID, &node);
     if (code == LAPI_SUCCESS) code = LAPI_Qenv(handle, NUM_TASKS, &nodes);
@@ -246,6 +284,8 @@ std::unique_ptr<wire> open_wire()
         fail_below(code, "start");
         return nullptr;
     }
+    errors = new std::atomic<int>[static_cast<std::size_t>(nodes)]();
+    errors_nodes.store(nodes, std::memory_order_release);
     return std::make_unique<lapi_wire>(handle, node, nodes);
 }
 

@@ -123,14 +123,14 @@ int death()
     EXPECT_DONE(dsm_barrier());
     if (dsm_node() == last) raise(SIGKILL);
     int status = DSM_OK;
-    for (int i = 0; i < 1000 && status == DSM_OK; i++) { // inside a node its memory outlives it a little
+    for (int i = 0; i < 1000 && status == DSM_OK; i++) { // until the news is here
         status = dsm_write_b(last, 8, &word, sizeof word);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     EXPECT_STATUS(DSM_ERR_BELOW, status);
     EXPECT_WORDS("node " + std::to_string(last) + ", address 8, length 8");
     EXPECT_STATUS(DSM_ERR_BELOW, dsm_read(last, 16, &word, sizeof word));
-    EXPECT_DONE(dsm_read(dsm_node(), 0, &word, sizeof word));
+    EXPECT_DONE(dsm_read(dsm_node(), 0, &word, sizeof word)); // is nobody else's matter
     std::fprintf(stderr, "death: %d failures\n", job::failures());
     _exit(job::failures() == 0 ? 0 : 1); // the collective end is not possible any more
 }

@@ -88,6 +88,26 @@ void barrier_completes_writes()
     }
 }
 
+// WRITEs in a row, whose buffer is filled with something else as soon as each has returned.
+void the_buffer_of_a_write_may_be_reused(std::uint64_t pieces)
+{
+    for (int node : givers()) {
+        const place mine = slot(node, dsm_node());
+        const std::uint64_t bytes = mine.bytes / pieces;
+        const std::vector<char> model = pattern(bytes * pieces, static_cast<unsigned>(node) + 5);
+        std::vector<char> buffer(bytes), back(bytes * pieces);
+        for (std::uint64_t i = 0; i < pieces; i++) {
+            std::copy_n(model.begin() + static_cast<long>(i * bytes), bytes, buffer.begin());
+            EXPECT_DONE(dsm_write(node, mine.address + i * bytes, buffer.data(), bytes));
+            std::fill(buffer.begin(), buffer.end(), '!');
+        }
+        EXPECT_DONE(dsm_fence());
+        EXPECT_DONE(dsm_read(node, mine.address, back.data(), back.size()));
+        EXPECT(back == model);
+    }
+    EXPECT_DONE(dsm_barrier());
+}
+
 // The whole part of node 0 by one access, from each node in turn.
 void a_whole_part_in_one_access()
 {
@@ -112,6 +132,8 @@ void space_steps()
     what_is_written_is_read(true);
     if (!lossy) what_is_written_is_read(false);
     if (!lossy) barrier_completes_writes();
+    for (std::uint64_t pieces : {3, 50, 200})
+        if (!lossy) the_buffer_of_a_write_may_be_reused(pieces);
     a_whole_part_in_one_access();
 }
 
