@@ -113,8 +113,9 @@ int dsm_protect(uint64_t address, uint64_t length, int mode);
 int dsm_read(int node, uint64_t address, void *data, uint64_t length);
 
 /* WRITE: copies `length` bytes from `data` to `address` of the node's part. On return `data` may be reused; the bytes
- * may still be on their way. A WRITE that fails after its return is told by the next dsm_write_b(), dsm_fence(),
- * dsm_barrier(), dsm_unlock() or dsm_term() of this node. */
+ * may still be on their way. A WRITE that fails after its return is told by this node's next dsm_fence(),
+ * dsm_barrier(), dsm_lock(), dsm_unlock() or dsm_term(), or before that by a dsm_read() or dsm_write_b() to the same
+ * target. */
 int dsm_write(int node, uint64_t address, const void *data, uint64_t length);
 
 /* WRITE_B: as WRITE; on return the bytes are in the node's memory, where every later READ finds them. */
