@@ -18,6 +18,7 @@ namespace bench {
 namespace {
 
 constexpr double step_seconds = 60; // the most that one program of a turn may take
+constexpr double slow_seconds = 20; // of a peer that is known to be slow: what it has measured until then counts
 constexpr double quick_cable_seconds = 105;
 constexpr const char *help_text =
     "Measures one-sided operations between two ranks on two processors, beside floors and installed MPIs.\n\n"
@@ -61,9 +62,10 @@ std::string last_line(const std::string &text)
 }
 
 // Runs one program of a turn and keeps its results; false, with a line on stderr, if it did not end well.
-bool measure_with(session &s, const std::string &who, const rma_group &group, const command &what, const budget &time)
+bool measure_with(session &s, const std::string &who, const rma_group &group, const command &what, const budget &time,
+                  double seconds = step_seconds)
 {
-    const double limit = std::min(step_seconds, time.left());
+    const double limit = std::min(seconds, time.left());
     const auto result = run(what, limit);
     s.series.add_lines(who + "@" + group.id, result.out);
     if (result.good()) return true;
@@ -120,7 +122,8 @@ void measure_fabrics(session &s, const rma_group &group, const std::vector<std::
     if (group.path == "shm") return;
     for (const auto &f : s.fabrics)
         if (!time.spent() && !(s.opts.quick && f.slow_streams && group.is_stream))
-            measure_with(s, f.name, group, f.measurement(s.milliseconds(), s.cores, s.wire_for(group), cases), time);
+            measure_with(s, f.name, group, f.measurement(s.milliseconds(), s.cores, s.wire_for(group), cases), time,
+                         f.slow_streams ? slow_seconds : step_seconds);
 }
 
 void measure_peers(session &s, const rma_group &group, const budget &time)
