@@ -17,7 +17,7 @@ extern "C" {
 #define SEA_GRANULE_SHIFT_ 6
 
 struct sea_window_ {
-    uint64_t start;            /* global address of the window's first byte; ~0: none */
+    uint64_t start;            /* global address of the window's first byte, or of none */
     uint64_t last;             /* highest offset at which 8 bytes fit */
     char *memory;              /* where the window's first byte is mapped */
     const unsigned char *live; /* one byte per granule: 0 if free */

@@ -52,11 +52,13 @@ void open_windows()
     sea_fast_.mask = table.size() - 1;
 }
 
+// What others may be looking into keeps its length: it goes to the end of all addresses, where no heap is. `nowhere`
+// would not do, since behind it the addresses of rank 0 begin anew.
 void close_window(int rank)
 {
     if (table.empty()) return;
     sea_window_ &w = entry_of(rank);
-    if (w.start == std::uint64_t(rank) << SEA_OFFSET_BITS) __atomic_store_n(&w.start, nowhere, __ATOMIC_RELAXED);
+    if (w.start == std::uint64_t(rank) << SEA_OFFSET_BITS) __atomic_store_n(&w.start, -(w.last + 8), __ATOMIC_RELAXED);
 }
 
 void close_windows()

@@ -13,7 +13,20 @@ using namespace proof;
 
 namespace {
 
-constexpr double soon = sanitized ? 10 : 2; // seconds from a death to the knowledge of it
+// From a death to the knowledge of it, less what the machine withheld from this process meanwhile. Who is about to die
+// says so first; all others look at the clock before they let it.
+class since_death {
+  public:
+    explicit since_death(run &t) : t_(t) { t.shared->flags[0] = 0; }
+    void dies_now() { t_.shared->flags[0] = std::uint64_t(now() * 1e6); }
+    bool told() const { return t_.shared->flags[0] != 0; }
+    double moment() const { return double(t_.shared->flags[0]) * 1e-6; }
+    double seconds() const { return told() ? now() - moment() - clock_.withheld() : 0; }
+
+  private:
+    run &t_;
+    fair_clock clock_;
+};
 
 std::atomic<int> calls, last_rank, last_status;
 void heard(int rank, int status, void *context)
@@ -30,10 +43,11 @@ void listen()
     CHECK_OK(sea_on_death(heard, &calls));
 }
 
-void wait_until_heard(int rank, int status)
+void wait_until_heard(int rank, int status, const since_death &death)
 {
-    double until = now() + soon;
-    while (calls == 0 && now() < until) pause_for(0.001); // outside the library: the dispatcher calls
+    while (calls == 0 && death.seconds() < 10 * death_limit)
+        pause_for(0.001); // outside the library: the dispatcher calls
+    CHECK(death.seconds() < death_limit);
     CHECK_EQ(1, calls.load());
     CHECK_EQ(rank, last_rank.load());
     CHECK_EQ(status, last_status.load());
@@ -44,7 +58,8 @@ void all_fails(run &t, int dead, sea_addr heap, sea_addr own, sea_addr mine)
 {
     std::vector<unsigned char> data(70000);
     std::uint64_t old = 7;
-    double began = now();
+    const fair_clock clock;
+    const double began = clock.now();
     for (sea_addr a : {heap, own})
         for (std::size_t bytes : {8, 1000, 70000}) {
             CHECK_STATUS(SEA_ERR_DEAD, outcome([&](sea_opts *o) { return sea_put(a, data.data(), bytes, o); }));
@@ -63,7 +78,7 @@ void all_fails(run &t, int dead, sea_addr heap, sea_addr own, sea_addr mine)
     CHECK_EQ(7, old);
     CHECK_EQ(3, block);
     (void)sea_fence_all(); // may tell one of them
-    CHECK(now() - began < soon);
+    CHECK(clock.now() - began < death_limit);
     CHECK_OK(sea_fence_all());
     CHECK_EQ(t.size, sea_size());
     CHECK(sea_node_of(dead) >= 0);
@@ -94,18 +109,21 @@ DEATH_STEP(8000, operations_on_a_killed_rank_fail_soon)
     static place *heap = new place(kind::heap, 70080), *own = new place(kind::malloced, 70080); // outlive the step
     std::vector<sea_addr> heaps = t.exchange(heap->address()), owns = t.exchange(own->address());
     listen();
+    since_death death(t);
     t.sync();
     if (t.rank == victim) {
         leave(*t.shared);
+        death.dies_now();
         kill(getpid(), SIGKILL);
     }
     // Traffic until it is known; then never again a success.
     std::vector<unsigned char> data(1000);
     int status = SEA_OK;
-    for (double until = now() + soon; status == SEA_OK && now() < until;)
+    while (status == SEA_OK && death.seconds() < 10 * death_limit)
         status = outcome([&](sea_opts *o) { return sea_put(owns[std::size_t(victim)], data.data(), 1000, o); });
     CHECK_EQ(SEA_ERR_DEAD, status);
-    wait_until_heard(victim, 128 + SIGKILL);
+    CHECK(death.seconds() < death_limit);
+    wait_until_heard(victim, 128 + SIGKILL, death);
     all_fails(t, victim, heaps[std::size_t(victim)], owns[std::size_t(victim)], own->address());
     others_work(t, victim, heaps);
     CHECK_STATUS(SEA_ERR_DEAD, sea_barrier(SEA_TEAM_WORLD));
@@ -130,11 +148,14 @@ DEATH_STEP(8001, waiting_for_a_rank_that_dies_ends)
     std::vector<sea_addr> heaps = t.exchange(heap->address());
     listen();
     CHECK_OK(sea_am_register(12, hold_for_ever, nullptr));
+    since_death death(t);
+    t.sync();
     if (t.rank == victim) { // the handler may run on this very thread, in sync()
-        std::thread([&t] {
+        std::thread([&t, &death] {
             for (double until = now() + 10; !inside && now() < until;) pause_for(0.001);
             pause_for(0.1);
             leave(*t.shared);
+            death.dies_now();
             kill(getpid(), SIGKILL);
         }).detach();
     }
@@ -150,12 +171,12 @@ DEATH_STEP(8001, waiting_for_a_rank_that_dies_ends)
     o.after = ops[0];
     o.remote_counter = &remote;
     CHECK_OK(sea_put(heap->address(), &word, 8, &o)); // to itself, after what never completes
-    double began = now();
     CHECK_STATUS(SEA_ERR_DEAD, sea_wait(ops[1], 20));
     CHECK_STATUS(SEA_ERR_DEAD, sea_wait(ops[0], 20));
-    CHECK(now() - began < soon + 10);
+    CHECK(death.told());
+    CHECK(death.seconds() < death_limit);
     CHECK(peek8(heap->memory()) != 1);
-    wait_until_heard(victim, 128 + SIGKILL);
+    wait_until_heard(victim, 128 + SIGKILL, death);
     others_work(t, victim, heaps);
 }
 
@@ -165,12 +186,14 @@ DEATH_STEP(8002, a_rank_that_exits_without_finalize_has_died)
     static place *heap = new place(kind::heap, 4096);
     std::vector<sea_addr> heaps = t.exchange(heap->address());
     listen();
+    since_death death(t);
     t.sync();
     if (t.rank == victim) {
         leave(*t.shared);
+        death.dies_now();
         _exit(3);
     }
-    wait_until_heard(victim, 3);
+    wait_until_heard(victim, 3, death);
     std::uint64_t word = 0;
     CHECK_STATUS(SEA_ERR_DEAD, sea_get(&word, heaps[std::size_t(victim)], 8, nullptr));
     others_work(t, victim, heaps);
@@ -189,12 +212,14 @@ DEATH_STEP(8003, raw_transfers_with_a_killed_rank_end_soon)
     CHECK_OK(sea_raw_open());
     const std::vector<std::uint64_t> all = t.exchange(reinterpret_cast<std::uint64_t>(memory.data()));
     const std::vector<sea_addr> heaps = t.exchange(heap->address());
+    since_death death(t);
     const std::uint64_t there = all[std::size_t(victim)];
     t.sync();
     if (t.rank == victim) {
-        std::thread([&t] {
+        std::thread([&t, &death] {
             pause_for(0.05);
             leave(*t.shared);
+            death.dies_now();
             kill(getpid(), SIGKILL);
         }).detach();
         sea_opts o = SEA_OPTS_INIT;
@@ -204,14 +229,15 @@ DEATH_STEP(8003, raw_transfers_with_a_killed_rank_end_soon)
         }
     }
     int status = SEA_OK;
-    const double until = now() + 10;
-    for (int i = 0; status == SEA_OK && now() < until; ++i)
+    for (int i = 0; status == SEA_OK && death.seconds() < 10 * death_limit; ++i)
         status = i % 2 ? sea_raw_get(data.data(), victim, there, bytes, nullptr)
                        : outcome([&](sea_opts *o) { return sea_raw_put(victim, there, data.data(), bytes, o); });
     CHECK_STATUS(SEA_ERR_DEAD, status);
-    wait_until_heard(victim, 128 + SIGKILL);
+    CHECK(death.seconds() < death_limit);
+    wait_until_heard(victim, 128 + SIGKILL, death);
     sea_raw_piece pieces[] = {{there, data.data(), 8}, {there + 100, data.data(), 8}};
-    const double began = now();
+    const fair_clock clock;
+    const double began = clock.now();
     CHECK_STATUS(SEA_ERR_DEAD, sea_raw_put(victim, there, data.data(), 8, nullptr));
     CHECK_STATUS(SEA_ERR_DEAD, sea_raw_get(data.data(), victim, there, 8, nullptr));
     CHECK_STATUS(SEA_ERR_DEAD, sea_raw_put_vector(victim, pieces, 2, nullptr));
@@ -219,8 +245,27 @@ DEATH_STEP(8003, raw_transfers_with_a_killed_rank_end_soon)
     CHECK_STATUS(SEA_ERR_DEAD, sea_raw_atomic(SEA_ATOMIC_ADD, victim, there, 8, 1, 0, nullptr, nullptr));
     (void)sea_fence_all();
     CHECK_OK(sea_raw_close()); // waits for nobody who is dead
-    CHECK(now() - began < soon);
+    CHECK(clock.now() - began < death_limit);
     others_work(t, victim, heaps);
+}
+
+// The first rank's addresses are the lowest there are; inside a node its memory outlives it.
+LONE_STEP(8010, operations_on_a_killed_rank_0_fail_soon)
+{
+    REQUIRE(t.size >= 2);
+    static place *heap = new place(kind::heap, 70080), *own = new place(kind::malloced, 70080); // outlive the step
+    std::vector<sea_addr> heaps = t.exchange(heap->address()), owns = t.exchange(own->address());
+    listen();
+    since_death death(t);
+    t.sync();
+    if (t.rank == 0) {
+        leave(*t.shared);
+        death.dies_now();
+        kill(getpid(), SIGKILL);
+    }
+    wait_until_heard(0, 128 + SIGKILL, death);
+    all_fails(t, 0, heaps[0], owns[0], own->address());
+    t.sync();
 }
 
 LONE_STEP(8100, abort_ends_the_job)

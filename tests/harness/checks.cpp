@@ -123,18 +123,4 @@ std::uint64_t dice::next()
     return mix(state);
 }
 
-double now()
-{
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
-
-void pause_for(double seconds)
-{
-    timespec t{time_t(seconds), long((seconds - double(time_t(seconds))) * 1e9)};
-    while (nanosleep(&t, &t) != 0 && errno == EINTR) {
-    }
-}
-
 } // namespace proof

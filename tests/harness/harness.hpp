@@ -10,6 +10,7 @@
 #pragma once
 
 #include "board.hpp"
+#include "fair_clock.hpp"
 #include "onesea.h"
 
 #include <cstddef>
@@ -19,18 +20,6 @@
 #include <vector>
 
 namespace proof {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
-#else
-inline constexpr bool sanitized = false;
-#endif
 
 // Everything that a step sees.
 struct run {
@@ -99,9 +88,6 @@ struct dice {
     std::uint64_t next();
     std::uint64_t below(std::uint64_t n) { return next() % n; }
 };
-
-double now();
-void pause_for(double seconds); // outside the library
 
 } // namespace proof
 
