@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // kill_soak ROUNDS SEED ONESEA TRAFFIC: starts a job on 1..4 nodes, kills one of its processes (-9) - a rank, an agent,
 // the launcher - at a random moment from the first on, and looks. By default everything of the job has to end within a
-// second; with --on-death continue the others go on, and no operation of theirs takes longer than a second
-// (traffic.cpp). Status and message have to be right, and nothing may be left.
+// second; with --on-death continue the others go on, and each of them reports that its operations on the dead failed
+// within a second and those on the living did not (survivors.hpp). Status and message have to be right, and nothing may
+// be left (traces.hpp). What the machine withheld from this process while it only slept does not count. At the end the
+// distributions of these times are printed.
 //
-// The job's processes are found as descendants: this process is their subreaper, so that none escapes by losing its
-// parent. Memory and sockets of a job have no names: they end with the last process that holds them.
+// This process is the subreaper of the job's, so that none escapes by losing its parent.
+#include "fair_clock.hpp"
+#include "processes.hpp"
+#include "survivors.hpp"
+#include "traces.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <dirent.h>
+#include <filesystem>
 #include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,66 +26,19 @@
 #include <unistd.h>
 #include <vector>
 
+using proof::death_limit;
+using proof::now;
+
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double limit = 8;
-#else
-constexpr double limit = 1;
-#endif
 constexpr int ranks_per_job = 4;
-
-double now()
-{
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
-
-void children_of(int pid, std::vector<int> &all)
-{
-    std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-    DIR *folder = opendir(tasks.c_str());
-    if (folder == nullptr) return;
-    while (dirent *task = readdir(folder)) {
-        std::FILE *f = std::fopen((tasks + "/" + task->d_name + "/children").c_str(), "r");
-        if (f == nullptr) continue;
-        for (int child; std::fscanf(f, "%d", &child) == 1;) {
-            all.push_back(child);
-            children_of(child, all);
-        }
-        std::fclose(f);
-    }
-    closedir(folder);
-}
-
-std::string name_of(int pid)
-{
-    char name[64] = "?";
-    if (std::FILE *f = std::fopen(("/proc/" + std::to_string(pid) + "/comm").c_str(), "r")) {
-        if (std::fgets(name, sizeof name, f)) name[std::strcspn(name, "\n")] = '\0';
-        std::fclose(f);
-    }
-    return name;
-}
-
-int shared_names()
-{
-    int n = 0;
-    if (DIR *folder = opendir("/dev/shm")) {
-        while (dirent *entry = readdir(folder)) n += std::strstr(entry->d_name, "sea") != nullptr;
-        closedir(folder);
-    }
-    return n;
-}
+constexpr double survivors_limit = 5 * death_limit; // they notice, go on a while, meet, and end
 
 // Ends what is left and tells how many there were.
 int clear_up()
 {
-    std::vector<int> left;
-    children_of(getpid(), left);
     int living = 0;
-    for (int pid : left) {
+    for (int pid : descendants_of(getpid())) {
         if (waitpid(pid, nullptr, WNOHANG) > 0) continue;
         std::fprintf(stderr, "    still there: %d (%s)\n", pid, name_of(pid).c_str());
         kill(pid, SIGKILL);
@@ -95,12 +53,16 @@ struct pipes {
     int out = -1, err = -1;
 };
 
-int start(const std::vector<std::string> &command, const pipes &to)
+// In that folder, which is also where it is told to put what is temporary.
+int start(const std::vector<std::string> &command, const pipes &to, const std::string &mark, const std::string &folder)
 {
     int pid = fork();
     if (pid != 0) return pid;
     dup2(to.out, 1);
     dup2(to.err, 2);
+    setenv(traces::variable, mark.c_str(), 1);
+    for (const char *name : {"TMPDIR", "XDG_RUNTIME_DIR", "HOME"}) setenv(name, folder.c_str(), 1);
+    if (chdir(folder.c_str()) != 0) _exit(126);
     std::vector<char *> words;
     for (const std::string &w : command) words.push_back(const_cast<char *>(w.c_str()));
     words.push_back(nullptr);
@@ -108,47 +70,39 @@ int start(const std::vector<std::string> &command, const pipes &to)
     _exit(127);
 }
 
-// Waits until no descendant is left, or for the limit. The launcher's wait status, or -1. What this process was kept
-// from its processor while it slept for a millisecond, others were as well: it does not count.
-int wait_for_the_end(int launcher, double until)
+struct ending {
+    int status = -1;               // of the launcher as from wait(); -1: not all has ended
+    double took = 0, withheld = 0; // since the kill; of it the machine withheld
+};
+
+// Waits until no descendant is left, or for the limit.
+ending wait_for_the_end(int launcher, double killed, double limit)
 {
-    int result = -1, status = 0;
-    while (now() < until) {
+    ending e;
+    int launchers = -1, status = 0;
+    for (;;) {
+        e.took = now() - killed;
         int pid = waitpid(-1, &status, WNOHANG);
-        if (pid == launcher) result = status;
-        if (pid < 0) return result;
+        if (pid == launcher) launchers = status;
+        if (pid < 0) {
+            e.status = launchers;
+            return e;
+        }
         if (pid > 0) continue;
-        double before = now();
-        usleep(1000);
-        until += std::max(0.0, now() - before - 0.002);
+        if (e.took - e.withheld > limit) return e;
+        e.withheld += proof::nap();
     }
-    return result;
 }
 
 std::string text_of(int fd)
 {
     std::string text(std::size_t(lseek(fd, 0, SEEK_END)), ' ');
     [[maybe_unused]] auto n = pread(fd, text.data(), text.size(), 0);
+    close(fd);
     return text;
 }
 
-int count_of(const std::string &text, const std::string &word)
-{
-    int n = 0;
-    for (std::size_t at = 0; (at = text.find(word, at)) != text.npos; at += word.size()) ++n;
-    return n;
-}
-
-std::vector<int> direct_children(int pid)
-{
-    std::vector<int> all;
-    std::string path = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children";
-    if (std::FILE *f = std::fopen(path.c_str(), "r")) {
-        for (int child; std::fscanf(f, "%d", &child) == 1;) all.push_back(child);
-        std::fclose(f);
-    }
-    return all;
-}
+bool contains(const std::string &text, const char *words) { return text.find(words) != text.npos; }
 
 enum class kind { rank, agent, launcher };
 constexpr const char *kind_names[] = {"rank", "agent", "launcher"};
@@ -159,64 +113,128 @@ struct victim {
     bool started = false; // ranks ran already
 };
 
-// Of the kind that the dice say; before there is any, the next above it.
-victim choose(int launcher)
+// Of the kind that the dice say; before there is any, the next above it. Where others go on it is seldom the launcher,
+// whose death nobody survives.
+victim choose(int launcher, bool goes_on)
 {
-    kind wanted = kind(std::rand() % 3);
-    std::vector<int> agents = direct_children(launcher), ranks;
+    constexpr kind kinds[] = {kind::rank, kind::agent, kind::launcher, kind::rank, kind::agent, kind::rank};
+    const kind wanted = kinds[std::rand() % (goes_on ? 6 : 3)];
+    std::vector<int> agents = children_of(launcher), ranks;
     for (int agent : agents)
-        for (int rank : direct_children(agent)) ranks.push_back(rank);
+        for (int rank : children_of(agent)) ranks.push_back(rank);
     auto any = [](const std::vector<int> &all) { return all[std::size_t(std::rand()) % all.size()]; };
     if (wanted == kind::rank && !ranks.empty()) return {kind::rank, any(ranks), true};
     if (wanted != kind::launcher && !agents.empty()) return {kind::agent, any(agents), !ranks.empty()};
     return {kind::launcher, launcher, !ranks.empty()};
 }
 
-// What is wrong with the end of the job, or "".
-std::string complaint(const victim &v, bool goes_on, int code, const std::string &out, const std::string &err)
+// Times from kills to what they lead to.
+struct delays {
+    std::vector<double> ends, ends_of_others; // of jobs that end at once, that go on for a while
+    std::vector<double> refusals;             // of operations on the dead, at each survivor
+    std::size_t survivors = 0, sockets = 0, memories = 0;
+};
+
+struct round_of_it {
+    int number = 0, nodes = 1;
+    bool goes_on = false;
+    victim v;
+    int rank = -1; // of the victim
+    double killed = 0;
+    ending end;
+    std::string out, err;
+    int code() const { return WIFSIGNALED(end.status) ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status); }
+    bool ends_at_once() const { return !goes_on || v.what == kind::launcher; }
+};
+
+std::string wrong_words(const round_of_it &r)
 {
     // An agent that dies before any rank ran may end the start, and then says so.
-    const bool survived = goes_on && (v.started || err.find("its ranks are dead") != err.npos);
-    const bool killed = v.what != kind::agent || survived;
-    if (code != (killed ? 137 : 125)) return "the status is wrong";
-    if (v.what == kind::agent && err.find("agent") == err.npos) return "nothing was said of the agent";
-    if (v.what == kind::rank && err.find("was killed by signal 9") == err.npos) return "nothing was said of the rank";
-    if (goes_on && v.what == kind::rank && count_of(out, "fine\n") != ranks_per_job - 1)
-        return "not all others went on well";
-    if (count_of(err, "soak:")) return "an operation on a dead rank took too long, or one on the living failed";
+    const bool survived = r.goes_on && (r.v.started || contains(r.err, "its ranks are dead"));
+    const bool killed = r.v.what != kind::agent || survived;
+    if (r.code() != (killed ? 137 : 125)) return "the status is wrong";
+    if (r.v.what == kind::agent && !contains(r.err, "agent")) return "nothing was said of the agent";
+    if (r.v.what == kind::rank && !contains(r.err, "was killed by signal 9")) return "nothing was said of the rank";
+    if (contains(r.err, "soak:")) return "an operation on a dead rank took too long, or one on the living failed";
     return "";
 }
 
-bool one_round(const char *onesea, const char *traffic, int round)
+std::string wrong_survivors(const round_of_it &r, delays *all)
 {
-    const int nodes = 1 + std::rand() % 4;
-    const bool goes_on = std::rand() % 2;
+    const std::vector<survivor> reports = survivors_in(r.out);
+    killing k;
+    k.at = r.killed;
+    k.limit = death_limit + r.end.withheld;
+    k.ranks = ranks_per_job;
+    k.agent = r.v.what == kind::agent;
+    k.rank = r.rank;
+    k.nobody = r.ends_at_once() || (k.agent && (r.nodes == 1 || r.code() == 125));
+    all->survivors += reports.size();
+    return judge(reports, k, &all->refusals);
+}
+
+std::string complaint(const round_of_it &r, delays *all)
+{
+    std::string wrong = wrong_words(r);
+    return wrong.empty() ? wrong_survivors(r, all) : wrong;
+}
+
+// Kills at a random moment and waits.
+void run_round(round_of_it *r, int launcher, traces *seen)
+{
+    constexpr int longest_ms[] = {1, 10, 50, 200, 50, 400}; // who is to survive must have been started
+    usleep(useconds_t(std::rand() % (1000 * longest_ms[std::rand() % 4 + (r->goes_on ? 2 : 0)])));
+    seen->collect(descendants_of(getpid()));
+    r->v = choose(launcher, r->goes_on);
+    if (std::string number = variable_of(r->v.pid, "ONESEA_RANK"); r->v.what == kind::rank && !number.empty())
+        r->rank = std::atoi(number.c_str());
+    r->killed = now();
+    kill(r->v.pid, SIGKILL);
+    seen->collect(descendants_of(getpid()));
+    r->end = wait_for_the_end(launcher, r->killed, r->ends_at_once() ? death_limit : survivors_limit);
+}
+
+bool one_round(const std::string &onesea, const std::string &traffic, int number, const std::string &folder,
+               delays *all)
+{
+    round_of_it r;
+    r.number = number;
+    r.nodes = 1 + std::rand() % 4;
+    r.goes_on = std::rand() % 2;
     std::vector<std::string> command{
-        onesea, "run", "-n", std::to_string(ranks_per_job), "--nodes", std::to_string(nodes)};
-    if (goes_on) command.insert(command.end(), {"--on-death", "continue"});
+        onesea, "run", "-n", std::to_string(ranks_per_job), "--nodes", std::to_string(r.nodes)};
+    if (r.goes_on) command.insert(command.end(), {"--on-death", "continue"});
     command.push_back(traffic);
-    if (goes_on) command.push_back("0.4");
+    if (r.goes_on) command.push_back("survive");
     pipes to{memfd_create("out", MFD_CLOEXEC), memfd_create("err", MFD_CLOEXEC)};
-    int launcher = start(command, to);
-    const int longest_ms[] = {1, 10, 50, 200};
-    usleep(useconds_t(std::rand() % (1000 * longest_ms[std::rand() % 4])));
-    victim v = choose(launcher);
-    kill(v.pid, SIGKILL);
-    double killed = now();
-    const bool ends_now = !goes_on || v.what == kind::launcher;
-    int status = wait_for_the_end(launcher, killed + limit + (ends_now ? 0 : 2));
-    double took = now() - killed;
-    int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    int left = clear_up();
-    std::string out = text_of(to.out), err = text_of(to.err);
-    close(to.out);
-    close(to.err);
-    std::string wrong = left || status == -1 ? "not all had ended in time" : complaint(v, goes_on, code, out, err);
-    if (!wrong.empty())
-        std::fprintf(stderr, "FAILED round %d: %s; %s killed, %d nodes, %s, status %d after %.2f s, %d left\n%s%s",
-                     round, wrong.c_str(), kind_names[int(v.what)], nodes, goes_on ? "continue" : "kill", code, took,
-                     left, out.c_str(), err.c_str());
-    return wrong.empty();
+    const std::string mark = std::to_string(getpid()) + "." + std::to_string(number);
+    traces seen(mark, folder);
+    const int launcher = start(command, to, mark, folder);
+    run_round(&r, launcher, &seen);
+    const int left = clear_up();
+    r.out = text_of(to.out);
+    r.err = text_of(to.err);
+    const std::vector<std::string> remains = seen.left();
+    std::string wrong = left || r.end.status == -1 ? "not all had ended in time" : complaint(r, all);
+    if (wrong.empty() && !remains.empty()) wrong = "something is left";
+    (r.ends_at_once() ? all->ends : all->ends_of_others).push_back(r.end.took);
+    all->sockets += seen.sockets();
+    all->memories += seen.memories();
+    if (wrong.empty()) return true;
+    std::fprintf(stderr, "FAILED round %d: %s; %s killed, %d nodes, %s, status %d after %.2f s (%.2f s withheld)\n%s%s",
+                 number, wrong.c_str(), kind_names[int(r.v.what)], r.nodes, r.goes_on ? "continue" : "kill", r.code(),
+                 r.end.took, r.end.withheld, r.out.c_str(), r.err.c_str());
+    for (const std::string &one : remains) std::fprintf(stderr, "    left: %s\n", one.c_str());
+    return false;
+}
+
+void print(const char *what, std::vector<double> times)
+{
+    if (times.empty()) return;
+    std::sort(times.begin(), times.end());
+    auto at = [&](double share) { return 1e3 * times[std::size_t(share * double(times.size() - 1))]; };
+    std::printf("%-60s %5zu: p50 %.1f ms, p90 %.1f ms, p99 %.1f ms, longest %.1f ms\n", what, times.size(), at(0.5),
+                at(0.9), at(0.99), at(1));
 }
 
 } // namespace
@@ -228,13 +246,22 @@ int main(int argc, char **argv)
         return 2;
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    int rounds = std::atoi(argv[1]), failures = 0, names = shared_names();
+    int rounds = std::atoi(argv[1]), failures = 0;
     std::srand(unsigned(std::atoi(argv[2])));
-    for (int i = 0; i < rounds; ++i) failures += one_round(argv[3], argv[4], i) ? 0 : 1;
-    if (shared_names() > names) {
-        std::fprintf(stderr, "FAILED: names are left in /dev/shm\n");
-        ++failures;
+    char folder[] = "/tmp/kill_soak.XXXXXX";
+    if (mkdtemp(folder) == nullptr) {
+        std::fprintf(stderr, "a folder cannot be made: %s\n", std::strerror(errno));
+        return 2;
     }
+    delays all;
+    const std::string onesea = std::filesystem::absolute(argv[3]), traffic = std::filesystem::absolute(argv[4]);
+    for (int i = 0; i < rounds; ++i) failures += one_round(onesea, traffic, i, folder, &all) ? 0 : 1;
+    std::filesystem::remove_all(folder);
+    print("from a kill to the end of the whole job", all.ends);
+    print("from a kill to the first SEA_ERR_DEAD, by survivor and rank", all.refusals);
+    print("from a kill to the end of a job that goes on", all.ends_of_others);
+    std::printf("%zu survivors reported; %zu sockets and %zu pieces of memory were watched\n", all.survivors,
+                all.sockets, all.memories);
     std::printf("%d rounds, %d failed\n", rounds, failures);
     return failures == 0 ? 0 : 1;
 }
