@@ -59,6 +59,13 @@ strict=(-Wall -Wextra -Wpedantic -Werror -O1)
 "$cc" -std=c11 "${strict[@]}" "$here/user/ring.c" -o "$place/ring_c" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
 "$cxx" -std=c++20 "${strict[@]}" "$here/user/ring.cpp" -o "$place/ring_cpp" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
 
+# ---- LAPI: a user's program knows the name of the package, and nothing is exported but its names
+"$cc" -std=gnu11 -Wall -Wextra -Werror -O1 "$prefix/share/onesea/examples/lapi/counter.c" -o "$place/counter" \
+    $(pkg-config --cflags --libs onesea-lapi) -Wl,-rpath,"$prefix/lib"
+strangers=$(nm -D --defined-only "$prefix/lib/liblapi.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^(P?LAPI_|lapi_|lapinull_$)/) print $3 }')
+[[ -z $strangers ]] || fail "liblapi exports more than LAPI's names: $strangers"
+[[ -e $prefix/include/lapif.h ]] || fail "lapif.h is not installed"
+
 # ---- the program of the README, word for word
 sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
 "$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
@@ -75,5 +82,7 @@ for program in "$place/ring_c" "$place/ring_cpp" "$place/user/ring_c" "$place/us
     expect "ok 1 ranks" "$program"
     expect "ok 3 ranks" "$prefix/bin/onesea" run -n 3 --nodes 2 "$program"
 done
+expect "3000 tickets drawn by 3 tasks, 0 not marked, task 0 has 1000: correct" \
+    "$prefix/bin/onesea" run -n 3 --nodes 2 "$place/counter"
 expect "0: rank 0 greets its neighbour" "$place/first"
 expect "0: rank 3 greets its neighbour" "$prefix/bin/onesea" run -n 4 --nodes 2 --quiet "$place/first"
