@@ -18,6 +18,8 @@ NOT_ALONE = {"include/onesea/inline.h"}
 def ways(tree, path):
     """The compilations that a header must pass: (what, command)."""
     places = [] if path.parts[0] == "include" else ["src", path.parts[0], *tree.header_folders(path)]
+    if path.parts[0] in ("examples", "bench", "tests"):  # programs of users of a compatibility library
+        places += sorted({p.parent for p in tree.headers if p.parts[0] == "compat" and p.parent.name == "include"})
     flags = [*WARNINGS, "-fsyntax-only", *(f"-I{place}" for place in places), "-Iinclude"]
     public = path.parts[0] == "include" or (path.parts[0] == "compat" and "include" in path.parts)
     if public and path.suffix == ".hpp":

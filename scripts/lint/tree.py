@@ -8,6 +8,7 @@ from pathlib import Path
 
 CODE = {".c", ".h", ".cpp", ".hpp"}
 HEADERS = {".h", ".hpp"}
+FORTRAN = {"lapif.h"}  # headers of another language, with names that programs expect
 
 
 class Tree:
@@ -25,11 +26,11 @@ class Tree:
 
     @property
     def code(self):
-        return [p for p in self.files if p.suffix in CODE]
+        return [p for p in self.files if p.suffix in CODE and p.name not in FORTRAN]
 
     @property
     def headers(self):
-        return [p for p in self.files if p.suffix in HEADERS]
+        return [p for p in self.files if p.suffix in HEADERS and p.name not in FORTRAN]
 
     def header_folders(self, path):
         """Folders of headers beside a file in its part of the repository (bench/, tests/, cli/ ...); none in src, where
