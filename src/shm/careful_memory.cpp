@@ -143,9 +143,10 @@ std::size_t careful_memory::read_by_pipe(void *to, std::uint64_t from, std::size
 
 int careful_memory::read(void *to, std::uint64_t from, std::size_t bytes)
 {
-    // the kernel copies 8 bytes at once, but 4 one by one
+    // the kernel copies 8 bytes at once, but 4 one by one; pwrite() itself would be an overflow to the address
+    // sanitizer
     const std::uint64_t word = from & ~std::uint64_t(7);
-    if (bytes == 4 && from % 4 == 0 && pwrite(fd_, pointer(word), 8, 0) == 8) {
+    if (bytes == 4 && from % 4 == 0 && syscall(SYS_pwrite64, fd_, pointer(word), std::size_t(8), off_t(0)) == 8) {
         std::memcpy(to, memory_ + (from - word), 4);
         return SEA_OK;
     }

@@ -31,6 +31,13 @@ typedef int lapi_ret_flags_t;
 typedef int lapi_ctl_flags_t;
 typedef void *lapi_dg_handle_t;
 
+/* In C++ an enumeration with values that it does not name must say so: programs pass any. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define LAPI_ENUM_ : int
+#else
+#define LAPI_ENUM_
+#endif
+
 #define LAPI_ADDR_NULL ((void *)0)
 #define LAPI_MAX_ERR_STRING 160                     /* bytes of the buffer of LAPI_Msg_string() */
 #define LAPI_MAX_MSG_SZ ((ulong)0x7fffffffffffffff) /* bytes of a message */
@@ -42,12 +49,12 @@ typedef union {
     unsigned long long onesea_value;
 } lapi_cntr_t;
 
-typedef enum { FETCH_AND_ADD, FETCH_AND_OR, SWAP, COMPARE_AND_SWAP } RMW_ops_t;
+typedef enum LAPI_ENUM_ { FETCH_AND_ADD, FETCH_AND_OR, SWAP, COMPARE_AND_SWAP } RMW_ops_t;
 
 /* ---- Handlers: these are function types ---------------------------------------------------------------------------
  */
 
-typedef enum { GET_ERR, PUT_ERR, RMW_ERR, AM_ERR, INT_ERR, TMR_ERR } lapi_err_t;
+typedef enum LAPI_ENUM_ { GET_ERR, PUT_ERR, RMW_ERR, AM_ERR, INT_ERR, TMR_ERR } lapi_err_t;
 
 /* Hears of errors that no call could return. `task_id`: this task; `src`: the other one. Without such a handler the job
  * ends. */
@@ -70,7 +77,7 @@ typedef void(scompl_hndlr_t)(lapi_handle_t *hndl, void *completion_param, lapi_s
 typedef void *(hdr_hndlr_t)(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp_h,
                             void **user_info);
 
-typedef enum { LAPI_GEN_IOVECTOR = 0, LAPI_GEN_STRIDED_XFER, LAPI_GEN_GENERIC } lapi_vectype_t;
+typedef enum LAPI_ENUM_ { LAPI_GEN_IOVECTOR = 0, LAPI_GEN_STRIDED_XFER, LAPI_GEN_GENERIC } lapi_vectype_t;
 
 /* IOVECTOR, GENERIC: num_vecs pieces, of len[i] bytes at info[i]. STRIDED: num_vecs blocks; info[0] is the first one's
  * address, info[1] the bytes of each, info[2] the bytes from the start of one to the start of the next. */
@@ -116,7 +123,7 @@ typedef struct {
 /* ---- Start and end -------------------------------------------------------------------------------------------------
  */
 
-typedef enum { L1_LIB, L2_LIB, LAST_LIB } lapi_lib_t;
+typedef enum LAPI_ENUM_ { L1_LIB, L2_LIB, LAST_LIB } lapi_lib_t;
 
 #define NULL_DEV 0 /* in: any; out: how tasks of other nodes are reached */
 #define SHM_DEV 1
@@ -143,7 +150,7 @@ typedef struct {
 /* ---- LAPI_Qenv(), LAPI_Senv() ---------------------------------------------------------------------------------------
  */
 
-typedef enum {
+typedef enum LAPI_ENUM_ {
     TASK_ID,
     NUM_TASKS,
     MAX_UHDR_SZ,
@@ -215,7 +222,7 @@ typedef struct {
 /* ---- LAPI_Xfer()
  * ----------------------------------------------------------------------------------------------------- */
 
-typedef enum {
+typedef enum LAPI_ENUM_ {
     LAPI_GET_XFER = 0,
     LAPI_AM_XFER,
     LAPI_PUT_XFER,
@@ -364,7 +371,7 @@ typedef union {
 /* ---- LAPI_Util()
  * ----------------------------------------------------------------------------------------------------- */
 
-typedef enum {
+typedef enum LAPI_ENUM_ {
     LAPI_REGISTER_DGSP = 0,
     LAPI_RESERVE_DGSP,
     LAPI_UNRESERVE_DGSP,
