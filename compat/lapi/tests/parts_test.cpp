@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts that need no job: the gate, the inbox, vectors, destinations, requests.
+#include "gate.hpp"
+#include "inbox.hpp"
+#include "pieces.hpp"
+#include "requests.hpp"
+#include "waiters.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+using namespace lapi;
+
+namespace {
+
+bool can_enter_elsewhere(gate &g)
+{
+    bool entered = false;
+    std::thread([&] {
+        entered = g.try_enter();
+        if (entered) g.leave();
+    }).join();
+    return entered;
+}
+
+} // namespace
+
+TEST(Gate, lets_one_handler_run_at_a_time)
+{
+    gate g;
+    ASSERT_TRUE(g.try_enter());
+    EXPECT_TRUE(g.runs_here());
+    EXPECT_FALSE(g.try_enter()); // not even on its own thread
+    EXPECT_FALSE(can_enter_elsewhere(g));
+    g.leave();
+    EXPECT_TRUE(can_enter_elsewhere(g));
+}
+
+TEST(Gate, keeps_handlers_out_while_the_program_has_the_lock)
+{
+    gate g;
+    g.lock();
+    g.lock();
+    EXPECT_FALSE(can_enter_elsewhere(g));
+    EXPECT_TRUE(g.unlock());
+    EXPECT_FALSE(can_enter_elsewhere(g));
+    EXPECT_TRUE(g.unlock());
+    EXPECT_FALSE(g.unlock());
+    EXPECT_TRUE(can_enter_elsewhere(g));
+}
+
+TEST(Gate, lends_the_owners_right_while_it_is_inside_a_call)
+{
+    gate g;
+    g.lock();
+    {
+        in_progress call(g);
+        EXPECT_TRUE(can_enter_elsewhere(g));
+        {
+            in_progress inner(g);
+            EXPECT_TRUE(can_enter_elsewhere(g));
+        }
+        EXPECT_TRUE(can_enter_elsewhere(g));
+    }
+    EXPECT_FALSE(can_enter_elsewhere(g));
+    EXPECT_TRUE(g.unlock());
+}
+
+TEST(Gate, returns_from_the_owners_call_when_the_handler_has_returned)
+{
+    gate g;
+    std::atomic<int> stage = 0;
+    g.lock();
+    std::thread handler;
+    {
+        in_progress call(g);
+        handler = std::thread([&] {
+            ASSERT_TRUE(g.try_enter());
+            stage = 1;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            stage = 2;
+            g.leave();
+        });
+        while (stage == 0) std::this_thread::yield();
+    }
+    EXPECT_EQ(stage.load(), 2);
+    handler.join();
+    EXPECT_TRUE(g.unlock());
+}
+
+TEST(Gate, lets_handlers_run_inside_calls_only_when_polling)
+{
+    gate g;
+    g.set_polling(true);
+    EXPECT_FALSE(can_enter_elsewhere(g));
+    {
+        in_progress call(g);
+        EXPECT_TRUE(can_enter_elsewhere(g));
+    }
+    EXPECT_FALSE(can_enter_elsewhere(g));
+    g.set_polling(false);
+    EXPECT_TRUE(can_enter_elsewhere(g));
+}
+
+TEST(Gate, lets_a_handler_take_the_lock)
+{
+    gate g;
+    ASSERT_TRUE(g.try_enter());
+    g.lock();
+    EXPECT_TRUE(g.try_lock());
+    EXPECT_TRUE(pthread_equal(g.owner(), pthread_self()));
+    EXPECT_TRUE(g.unlock());
+    EXPECT_TRUE(g.unlock());
+    EXPECT_FALSE(g.unlock());
+    g.leave();
+}
+
+TEST(Inbox, runs_work_now_or_when_the_lock_is_given_back_in_order)
+{
+    gate g;
+    inbox box;
+    std::vector<int> ran;
+    std::mutex mutex;
+    auto note = [&](int i) {
+        std::lock_guard lock(mutex);
+        ran.push_back(i);
+    };
+    box.push(g, [&] { note(0); });
+    EXPECT_EQ(ran.size(), 1u);
+    g.lock();
+    std::thread([&] {
+        for (int i = 1; i <= 100; ++i) box.push(g, [&note, i] { note(i); });
+    }).join();
+    EXPECT_EQ(ran.size(), 1u);
+    EXPECT_FALSE(box.empty());
+    g.unlock();
+    for (int i = 0; i < 10000 && !box.empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_TRUE(box.empty());
+    ASSERT_EQ(ran.size(), 101u);
+    for (int i = 0; i <= 100; ++i) EXPECT_EQ(ran[std::size_t(i)], i);
+    box.stop(g);
+    box.push(g, [&] { note(-1); });
+    EXPECT_EQ(ran.size(), 101u);
+}
+
+TEST(Vectors, streams_meet_in_the_smallest_pieces)
+{
+    char a[100], b[100];
+    void *from[2] = {a, a + 50}, *to[3] = {b, b + 20, b + 90};
+    ulong from_len[2] = {30, 10}, to_len[3] = {5, 25, 10};
+    lapi_vec_t org = {LAPI_GEN_GENERIC, 2, from, from_len}, tgt = {LAPI_GEN_GENERIC, 3, to, to_len};
+    std::vector<piece> pieces;
+    ASSERT_EQ(pieces_between(&tgt, &org, &pieces), LAPI_SUCCESS);
+    ASSERT_EQ(pieces.size(), 3u);
+    EXPECT_EQ(pieces[0].bytes, 5u);
+    EXPECT_EQ(pieces[1].bytes, 25u);
+    EXPECT_EQ(pieces[1].local, a + 5);
+    EXPECT_EQ(pieces[2].local, a + 50);
+    EXPECT_EQ(pieces[2].remote, lapi_long_t(b + 90));
+}
+
+TEST(Vectors, are_gathered_and_scattered)
+{
+    char text[] = "onesea", out[12] = {};
+    void *from[3] = {text + 3, nullptr, text};
+    ulong len[3] = {3, 0, 3};
+    lapi_vec_t org = {LAPI_GEN_IOVECTOR, 3, from, len};
+    std::unique_ptr<std::byte[]> own;
+    const void *data = nullptr;
+    ulong bytes = 0;
+    ASSERT_EQ(gathered(&org, &own, &data, &bytes), LAPI_SUCCESS);
+    ASSERT_EQ(bytes, 6u);
+    EXPECT_EQ(std::memcmp(data, "seaone", 6), 0);
+    void *to[2] = {out + 6, out};
+    ulong room[2] = {2, 10};
+    std::vector<piece> pieces;
+    ASSERT_EQ(pieces_of_arrival({LAPI_GEN_IOVECTOR, 2, to, room}, bytes, &pieces), LAPI_SUCCESS);
+    scatter(pieces, data);
+    EXPECT_EQ(std::memcmp(out, "aone\0\0se", 8), 0);
+    EXPECT_EQ(pieces_of_arrival({LAPI_GEN_IOVECTOR, 2, to, room}, 13, &pieces), LAPI_ERR_TGT_VEC_LEN);
+}
+
+TEST(Requests, are_answered_once_and_by_whom_they_were_sent_to)
+{
+    requests r;
+    int answered = 0, code = -1;
+    auto note = [&](int c, const std::uint64_t *) {
+        ++answered;
+        code = c;
+    };
+    std::uint64_t first = r.add(1, note), second = r.add(2, note);
+    EXPECT_NE(first, second);
+    EXPECT_FALSE(r.take(first, 2));
+    EXPECT_FALSE(r.take(first + 100, 1));
+    r.take(first, 1)(LAPI_SUCCESS, nullptr);
+    EXPECT_FALSE(r.take(first, 1));
+    EXPECT_EQ(answered, 1);
+    r.fail_all_of(1, LAPI_ERR_TGT_PURGED);
+    EXPECT_EQ(answered, 1);
+    r.fail_all_of(2, LAPI_ERR_TGT_PURGED);
+    EXPECT_EQ(answered, 2);
+    EXPECT_EQ(code, LAPI_ERR_TGT_PURGED);
+}
+
+TEST(Destinations, a_task_that_is_listed_twice_needs_two_messages)
+{
+    waiters w;
+    lapi_cntr_t c = {};
+    int status[3];
+    w.set_destinations(&c, {1, 1, 9}, status, 2);
+    EXPECT_EQ(status[2], LAPI_MSG_INVALID);
+    w.arrived(&c, 1);
+    EXPECT_EQ(status[0], LAPI_MSG_RECVD);
+    EXPECT_EQ(status[1], LAPI_MSG_INITIAL);
+    EXPECT_FALSE(w.all_told(&c));
+    w.purged(1);
+    EXPECT_EQ(status[0], LAPI_MSG_PURGED_RCVD);
+    EXPECT_EQ(status[1], LAPI_MSG_PURGED);
+    EXPECT_TRUE(w.all_told(&c));
+    w.forget(&c);
+    EXPECT_FALSE(w.has_destinations(&c));
+}
