@@ -357,6 +357,9 @@ static inline int sea_fetch_add8(sea_addr a, uint64_t v, uint64_t *old, const se
  * memory that is gone. Where a transfer meets a bad page, pages before it may have been written (a get: arrived), in
  * any order; what lies in one page is written whole or not at all, if it is at most 1 KiB.
  *
+ * Memory of the target's global heap (sea_local() of an address there) is reached as quickly as by its global address,
+ * also where it is not allocated. Other memory of a rank of this node costs a system call.
+ *
  * Otherwise these calls are as sea_put(), sea_get(), sea_atomic(), sea_put_vector() and sea_get_vector(), also in
  * options, completion, order, errors and statistics. The rank is always checked, also with zero bytes. Only
  * sea_raw_atomic() makes sure that nobody sees half of a word. A range that reaches beyond 2^62 gives SEA_ERR_ADDRESS. */
@@ -373,8 +376,8 @@ int sea_raw_close(void);
 int sea_raw_put(int rank, uint64_t target, const void *source, size_t bytes, const sea_opts *opts);
 int sea_raw_get(void *target, int rank, uint64_t source, size_t bytes, const sea_opts *opts);
 
-/* sea_atomic() on the word at the address `target` of a rank's process. Inside a node the target's library executes it,
- * as it does between nodes. */
+/* sea_atomic() on the word at the address `target` of a rank's process. Also inside a node the target's library
+ * executes it, so that it is dearer there than sea_atomic(), unless the word lies in the target's global heap. */
 int sea_raw_atomic(sea_atomic_kind kind, int rank, uint64_t target, int width, uint64_t operand, uint64_t compare,
                    void *old, const sea_opts *opts);
 

@@ -227,6 +227,8 @@ int own_write(std::uint64_t position, const void *from, std::size_t bytes);
 int own_read(void *to, std::uint64_t position, std::size_t bytes);
 int own_update(std::uint64_t position, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,
                std::uint64_t *old);
+// Raw space only: the memory, if all of it lies in the own heap and the space is open; else nullptr.
+std::byte *own_heap_place(std::uint64_t position, std::uint64_t bytes);
 // Raw space only: could all of it be written, as far as can be told without touching it?
 int own_writable(std::uint64_t position, std::uint64_t bytes);
 

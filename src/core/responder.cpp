@@ -49,7 +49,8 @@ bool read_words(std::span<const std::byte> payload, std::uint64_t (&words)[Words
 void on_put(int source, const frame &head, std::span<const std::byte> payload)
 {
     auto &e = engine();
-    if ((head.position & raw_space) && e.raw && in_raw_space(head.position, payload.size()))
+    if ((head.position & raw_space) && e.raw && in_raw_space(head.position, payload.size()) &&
+        !own_heap_place(head.position, payload.size()))
         return e.raw->gather(source, head, payload);
     if (e.raw) e.raw->finish_gathered();
     int s = own_write(head.position, payload.data(), payload.size());
@@ -59,6 +60,8 @@ void on_put(int source, const frame &head, std::span<const std::byte> payload)
 void on_raw_get(int source, const frame &head, std::uint64_t bytes, std::uint64_t cookie)
 {
     auto &e = engine();
+    if (std::byte *memory = own_heap_place(head.position, bytes))
+        return send_data(source, head.id, cookie, memory, bytes, nullptr, nullptr);
     std::byte copy[copied_answer];
     if (in_raw_space(head.position, bytes) && e.raw && bytes > sizeof copy)
         return e.raw->answer(source, head.id, cookie, head.position, bytes);

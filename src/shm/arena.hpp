@@ -66,6 +66,7 @@ struct alignas(64) slot {
     std::atomic<std::int32_t> pid;                   // set by the rank in sea_init
     std::atomic<std::uint32_t> initialized;          // 1 after sea_init, 2 after sea_finalize
     std::atomic<std::uint32_t> raw_open;             // 1: others may access all memory of the process
+    std::atomic<std::uint64_t> heap_at;              // where its heap is in its process; set before raw_open
     alignas(64) std::atomic<std::uint32_t> sleeping; // 0, or what its doorbell is to be rung after, as below
     alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64]; // bit s: slot s put something in its ring to here
 };

@@ -278,7 +278,7 @@ bool shm_transport::idle() const { return sending_.empty(); }
 int shm_transport::put(int rank, std::uint64_t offset, const void *from, std::size_t bytes)
 {
     unsigned s = *slot_of(rank);
-    if (offset >= segments_from) return copy_private(s, rank, offset, const_cast<void *>(from), bytes, true);
+    if (offset >= segments_from) return copy_private(s, offset, const_cast<void *>(from), bytes, true);
     if (!neighbours_.heap_at(s).contains(offset, bytes)) return SEA_ERR_ADDRESS;
     copy_plain(arena_.heap_data(s) + offset, from, bytes);
     return SEA_OK;
@@ -287,23 +287,39 @@ int shm_transport::put(int rank, std::uint64_t offset, const void *from, std::si
 int shm_transport::get(int rank, std::uint64_t offset, void *to, std::size_t bytes)
 {
     unsigned s = *slot_of(rank);
-    if (offset >= segments_from) return copy_private(s, rank, offset, to, bytes, false);
+    if (offset >= segments_from) return copy_private(s, offset, to, bytes, false);
     if (!neighbours_.heap_at(s).contains(offset, bytes)) return SEA_ERR_ADDRESS;
     copy_plain(to, arena_.heap_data(s) + offset, bytes);
     return SEA_OK;
 }
 
-// Pinned: the owner takes a registration away, or closes its raw space, then waits until it has seen the pins of all
-// others at 0 once. A process that was killed while it copied is passed over, so it holds up nobody.
-int shm_transport::copy_private(unsigned s, int rank, std::uint64_t offset, void *local, std::size_t bytes, bool write)
+// Counts as a copy that is being made, in the sight of the owner: it takes a registration away, or closes its raw
+// space, then waits until it has seen the pins of all others at 0 once. A process that was killed while it copied is
+// passed over, so it holds up nobody.
+class shm_transport::pin {
+  public:
+    pin(const shm_transport &t, unsigned owner) : pins_(t.arena_.ring(owner, t.own_).pins)
+    {
+        pins_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    ~pin() { pins_.fetch_sub(1, std::memory_order_seq_cst); }
+    pin(const pin &) = delete;
+    pin &operator=(const pin &) = delete;
+
+  private:
+    std::atomic<std::uint32_t> &pins_;
+};
+
+int shm_transport::copy_private(unsigned s, std::uint64_t offset, void *local, std::size_t bytes, bool write)
 {
-    if (rank == own_rank_) return not_native; // the owner checks its table under its lock
-    auto &pins = arena_.ring(s, own_).pins;
-    pins.fetch_add(1, std::memory_order_seq_cst);
-    int status = offset & raw_space ? copy_raw(s, offset & ~raw_space, local, bytes, write)
-                                    : copy_registered(s, offset, local, bytes, write);
-    pins.fetch_sub(1, std::memory_order_seq_cst);
-    return status;
+    const pin pinned(*this, s);
+    if (!(offset & raw_space)) return s == own_ ? not_native : copy_registered(s, offset, local, bytes, write);
+    if (!raw_open(s)) return SEA_ERR_ACCESS;
+    const piece one{offset, local, bytes};
+    if (copy_shared(s, one, write)) return SEA_OK;
+    if (s == own_) return not_native; // under its lock, carefully
+    return copy_anywhere(arena_.slot_at(s).pid.load(std::memory_order_acquire), offset & ~raw_space, local, bytes,
+                         write);
 }
 
 // Heaps and registered memory are reached as quickly piece by piece.
@@ -312,16 +328,43 @@ int shm_transport::copy_pieces(int rank, std::span<const piece> pieces, bool wri
     const unsigned s = *slot_of(rank);
     for (const piece &p : pieces)
         if (!(p.position & raw_space)) return not_native;
-    if (rank == own_rank_) return not_native;
-    const slot &there = arena_.slot_at(s);
-    auto &pins = arena_.ring(s, own_).pins;
+    if (s == own_) return not_native;
     *bad = 0;
-    pins.fetch_add(1, std::memory_order_seq_cst);
-    int status = SEA_ERR_ACCESS;
-    if (there.raw_open.load(std::memory_order_seq_cst) != 0)
-        status = copy_anywhere(there.pid.load(std::memory_order_acquire), pieces, write, bad);
-    pins.fetch_sub(1, std::memory_order_seq_cst);
-    return status;
+    const pin pinned(*this, s);
+    if (!raw_open(s)) return SEA_ERR_ACCESS;
+    const int pid = arena_.slot_at(s).pid.load(std::memory_order_acquire);
+    for (std::size_t i = 0, next = 0; i < pieces.size(); i = next) {
+        while (next < pieces.size() && !copy_shared(s, pieces[next], write)) ++next;
+        if (int status = copy_anywhere(pid, pieces.subspan(i, next - i), write, bad)) {
+            *bad += i;
+            return status;
+        }
+        if (next < pieces.size()) ++next; // the shared one that ended the run
+    }
+    return SEA_OK;
+}
+
+bool shm_transport::raw_open(unsigned s) const
+{
+    return arena_.slot_at(s).raw_open.load(std::memory_order_seq_cst) != 0;
+}
+
+// Where a range of the raw space of that slot's rank is mapped here, if it lies in its heap; else nullptr.
+std::byte *shm_transport::shared_place(unsigned s, std::uint64_t position, std::size_t bytes) const
+{
+    const std::uint64_t heap_bytes = arena_.header().heap_bytes;
+    const std::uint64_t into = (position & ~raw_space) - arena_.slot_at(s).heap_at.load(std::memory_order_relaxed);
+    return into < heap_bytes && bytes <= heap_bytes - into ? arena_.heap_data(s) + into : nullptr;
+}
+
+bool shm_transport::copy_shared(unsigned s, const piece &p, bool write) const
+{
+    std::byte *there = shared_place(s, p.position, p.bytes);
+    if (there && write)
+        copy_plain(there, p.local, p.bytes);
+    else if (there)
+        copy_plain(p.local, there, p.bytes);
+    return there != nullptr;
 }
 
 int shm_transport::copy_registered(unsigned s, std::uint64_t offset, void *local, std::size_t bytes, bool write) const
@@ -331,13 +374,6 @@ int shm_transport::copy_registered(unsigned s, std::uint64_t offset, void *local
     if (write && (g->flags & SEA_READ_ONLY)) return SEA_ERR_ACCESS;
     auto *remote = reinterpret_cast<char *>(g->memory + (offset - g->offset));
     return copy_other_process(arena_.slot_at(s).pid.load(std::memory_order_acquire), remote, local, bytes, write);
-}
-
-int shm_transport::copy_raw(unsigned s, std::uint64_t address, void *local, std::size_t bytes, bool write) const
-{
-    const slot &there = arena_.slot_at(s);
-    if (there.raw_open.load(std::memory_order_seq_cst) == 0) return SEA_ERR_ACCESS;
-    return copy_anywhere(there.pid.load(std::memory_order_acquire), address, local, bytes, write);
 }
 
 bool shm_transport::nobody_copies(std::vector<bool> *passed) const
@@ -358,9 +394,21 @@ int shm_transport::atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, 
                           std::uint64_t compare, std::uint64_t *old)
 {
     unsigned s = *slot_of(rank);
-    if (offset >= segments_from) return not_native;
-    if (!neighbours_.heap_at(s).contains(offset, std::size_t(width))) return SEA_ERR_ADDRESS;
-    *old = cpu_atomic(arena_.heap_data(s) + offset, kind, width, operand, compare);
+    std::byte *word = nullptr;
+    std::optional<pin> pinned;
+    if (offset & raw_space) {
+        pinned.emplace(*this, s);
+        if (!raw_open(s)) return SEA_ERR_ACCESS;
+        word = shared_place(s, offset, std::size_t(width));
+        if (!word) return not_native;
+    } else if (offset >= segments_from) {
+        return not_native;
+    } else if (!neighbours_.heap_at(s).contains(offset, std::size_t(width))) {
+        return SEA_ERR_ADDRESS;
+    } else {
+        word = arena_.heap_data(s) + offset;
+    }
+    *old = cpu_atomic(word, kind, width, operand, compare);
     if (s != own_) ring_if_asleep(s, asleep_for_memory);
     return SEA_OK;
 }

@@ -76,9 +76,12 @@ class shm_transport final : public transport {
     bool consume_from(unsigned from, int limit);
     void ring_if_asleep(unsigned slot, std::uint32_t needs);
     void mark_pending(unsigned to);
-    int copy_private(unsigned slot, int rank, std::uint64_t offset, void *local, std::size_t bytes, bool write);
+    class pin;
+    int copy_private(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write);
     int copy_registered(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write) const;
-    int copy_raw(unsigned slot, std::uint64_t address, void *local, std::size_t bytes, bool write) const;
+    bool raw_open(unsigned slot) const;
+    std::byte *shared_place(unsigned slot, std::uint64_t position, std::size_t bytes) const;
+    bool copy_shared(unsigned slot, const piece &p, bool write) const;
 };
 
 } // namespace onesea::shm

@@ -402,3 +402,35 @@ STEP(660, options_of_an_older_program_are_understood)
     CHECK_OK(outcome([&](sea_opts *o) { return sea_raw_get(&value, right, there, 8, o); }, old));
     CHECK_EQ(5, value);
 }
+
+STEP(661, heap_memory_has_two_names)
+{
+    place heap(kind::heap, 100000);
+    poke8(heap.memory(), 0);
+    opened open(t);
+    const std::vector<std::uint64_t> raws = t.exchange(address_of(heap.memory()));
+    const std::vector<sea_addr> globals = t.exchange(heap.address());
+    const int times = t.times(300), right = (t.rank + 1) % t.size, left = (t.rank + t.size - 1) % t.size;
+    for (int i = 0; i < times; ++i) {
+        std::uint64_t old = 0;
+        CHECK_OK(sea_raw_atomic(SEA_ATOMIC_ADD, 0, raws[0], 8, 1, 0, i % 2 ? &old : nullptr, nullptr));
+        CHECK_OK(sea_fetch_add8(globals[0], 1, &old, nullptr));
+    }
+    CHECK_OK(sea_fence(0));
+    t.sync();
+    if (t.rank == 0) CHECK_EQ(std::uint64_t(times) * 2 * std::uint64_t(t.size), peek8(heap.memory()));
+    std::vector<unsigned char> data(90000), back(90000);
+    fill(data.data(), data.size(), std::uint64_t(t.rank));
+    sea_raw_piece pieces[] = {{raws[std::size_t(right)] + 8, data.data(), 100},
+                              {raws[std::size_t(right)] + 108, data.data() + 100, 80000},
+                              {raws[std::size_t(right)] + 80108, data.data() + 80100, 9900}};
+    CHECK_OK(sea_raw_put_vector(right, pieces, 3, nullptr));
+    CHECK_OK(sea_fence(right));
+    t.sync();
+    CHECK_DATA(heap.memory() + 8, 90000, std::uint64_t(left));
+    CHECK_OK(sea_get(back.data(), globals[std::size_t(right)] + 8, 90000, nullptr));
+    CHECK_DATA(back.data(), 90000, std::uint64_t(t.rank));
+    CHECK_OK(sea_raw_get(back.data(), right, raws[std::size_t(right)] + 8, 90000, nullptr));
+    CHECK_DATA(back.data(), 90000, std::uint64_t(t.rank));
+    CHECK(heap.guards_whole());
+}

@@ -93,8 +93,10 @@ LIGHT_STEP(680, a_closed_raw_space_lets_nobody_in)
     std::vector<std::uint64_t> all = t.exchange(address_of(memory.data()));
     set_bytes(memory.data(), memory.size(), blank);
     const int right = (t.rank + 1) % t.size;
-    t.sync();
+    place heap(kind::heap, 3 << 20);
+    const std::uint64_t heap_there = t.exchange(address_of(heap.memory()))[std::size_t(right)];
     everything_is(SEA_ERR_ACCESS, right, all[std::size_t(right)]);
+    everything_is(SEA_ERR_ACCESS, right, heap_there);
     t.sync();
     CHECK_OK(sea_raw_open());
     CHECK_OK(sea_raw_open()); // again: nothing
@@ -109,6 +111,7 @@ LIGHT_STEP(680, a_closed_raw_space_lets_nobody_in)
     CHECK_OK(sea_raw_close());
     t.sync();
     everything_is(SEA_ERR_ACCESS, right, all[std::size_t(right)]);
+    everything_is(SEA_ERR_ACCESS, right, heap_there);
     sea_raw_get(&word, right, all[std::size_t(right)], 8, nullptr);
     CHECK(std::strstr(sea_last_error(), "closed") || t.size == 1 || !t.local(right));
     t.sync();
