@@ -29,7 +29,7 @@ class outbox {
     };
 
     std::mutex mutex_;
-    std::array<buffer, 32> buffers_; // more than fill any round trip
+    std::array<buffer, 64> buffers_; // more than fill any round trip
     std::size_t next_ = 0;
 };
 
