@@ -68,7 +68,7 @@ void *handler_of(context &c, std::uint64_t handler)
 void told(arrival *a)
 {
     context &c = *a->c;
-    if (a->code == LAPI_SUCCESS) add_there(c, uint(c.me), a->head.tgt_cntr);
+    if (a->code == LAPI_SUCCESS) a->code = add_there(uint(c.me), a->head.tgt_cntr);
     if (a->head.request) answer(c.handle, a->source, a->head.request, a->code, nullptr);
     if (a->code != LAPI_SUCCESS && !a->head.request) report(c, a->code, AM_ERR, a->source);
     c.received.fetch_add(1, std::memory_order_relaxed);

@@ -64,6 +64,16 @@ bool copied_near(context &c, uint tgt, lapi_long_t remote, void *local, ulong by
     return true;
 }
 
+// All of them, or none.
+bool pieces_copied_near(context &c, uint tgt, const std::vector<piece> &pieces, bool out)
+{
+    for (const piece &p : pieces)
+        if (p.bytes && !near_memory(c, tgt, p.remote, p.bytes)) return false;
+    for (const piece &p : pieces)
+        if (p.bytes) copied_near(c, tgt, p.remote, p.local, p.bytes, out);
+    return true;
+}
+
 } // namespace
 
 int open_to(lapi_handle_t handle, uint tgt, context **found)
@@ -76,14 +86,13 @@ int open_to(lapi_handle_t handle, uint tgt, context **found)
     return LAPI_SUCCESS;
 }
 
-void add_there(context &c, uint tgt, lapi_long_t counter)
+int add_there(uint tgt, lapi_long_t counter)
 {
-    if (!counter) return;
+    if (!counter) return LAPI_SUCCESS;
     sea_opts opts = SEA_OPTS_INIT;
     opts.flags = SEA_NOWAIT;
     opts.target_raw_counter = counter;
-    sea_raw_put(int(tgt), 0, nullptr, 0, &opts);
-    (void)c;
+    return from_sea(sea_raw_put(int(tgt), 0, nullptr, 0, &opts));
 }
 
 void call_sender(context &c, uint tgt, const ending &e, int code)
@@ -97,7 +106,7 @@ void call_sender(context &c, uint tgt, const ending &e, int code)
 
 void end_now(context &c, uint tgt, const ending &e)
 {
-    add_there(c, tgt, e.tgt_cntr);
+    if (int code = add_there(tgt, e.tgt_cntr)) report(c, code, PUT_ERR, int(tgt));
     add_here(e.org_cntr);
     call_sender(c, tgt, e, LAPI_SUCCESS);
     if (e.cmpl_cntr) {
@@ -140,22 +149,28 @@ int get(context &c, uint tgt, lapi_long_t from, void *to, ulong bytes, const end
 
 int put_pieces(context &c, uint tgt, const std::vector<piece> &pieces, const ending &e)
 {
+    if (pieces_copied_near(c, tgt, pieces, true)) {
+        end_now(c, tgt, e);
+        return LAPI_SUCCESS;
+    }
     std::vector<sea_raw_piece> raw;
     raw.reserve(pieces.size());
     for (const piece &p : pieces)
         if (p.bytes) raw.push_back({p.remote, p.local, p.bytes});
-    if (raw.empty()) return put(c, tgt, 0, nullptr, 0, e);
     return start(c, tgt, PUT_ERR, e,
                  [&](const sea_opts *opts) { return sea_raw_put_vector(int(tgt), raw.data(), raw.size(), opts); });
 }
 
 int get_pieces(context &c, uint tgt, const std::vector<piece> &pieces, const ending &e)
 {
+    if (pieces_copied_near(c, tgt, pieces, false)) {
+        end_now(c, tgt, e);
+        return LAPI_SUCCESS;
+    }
     std::vector<sea_raw_piece> raw;
     raw.reserve(pieces.size());
     for (const piece &p : pieces)
         if (p.bytes) raw.push_back({p.remote, p.local, p.bytes});
-    if (raw.empty()) return get(c, tgt, 0, nullptr, 0, e);
     return start(c, tgt, GET_ERR, e,
                  [&](const sea_opts *opts) { return sea_raw_get_vector(int(tgt), raw.data(), raw.size(), opts); });
 }

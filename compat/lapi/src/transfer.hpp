@@ -39,8 +39,8 @@ int get_pieces(context &c, uint tgt, const std::vector<piece> &pieces, const end
 
 // Tells all whom `e` names that an operation towards `tgt` has ended well here and there.
 void end_now(context &c, uint tgt, const ending &e);
-// Adds to a counter of `tgt`, whose pointer may be wrong; nobody hears of that.
-void add_there(context &c, uint tgt, lapi_long_t counter);
+// Adds to a counter of `tgt`, whose pointer may be wrong; of this task itself the result tells.
+int add_there(uint tgt, lapi_long_t counter);
 // Runs a send completion handler when handlers may run.
 void call_sender(context &c, uint tgt, const ending &e, int code);
 

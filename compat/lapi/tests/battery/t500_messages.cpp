@@ -302,6 +302,7 @@ STEP(messages_that_nobody_can_take_are_errors)
 {
     counter done;
     auto lost = everywhere(reinterpret_cast<void *>(forgetful_header));
+    auto taken = everywhere(reinterpret_cast<void *>(header));
     char data[2000] = {};
     auto expect = [&](void *handler, ulong bytes, int code) {
         OK(LAPI_Amsend(self.h, self.right(), handler, nullptr, 0, data, bytes, nullptr, nullptr, done.here()));
@@ -317,6 +318,14 @@ STEP(messages_that_nobody_can_take_are_errors)
     expect(reinterpret_cast<void *>(std::uintptr_t(99)), 2000, LAPI_ERR_HDR_HNDLR_NULL);
     expect(reinterpret_cast<void *>(std::uintptr_t(0x2000)), 0, LAPI_ERR_HDR_HNDLR_NULL); // no function
     expect(static_cast<void *>(landed), 0, LAPI_ERR_HDR_HNDLR_NULL);
+    auto *bad_counter = reinterpret_cast<lapi_cntr_t *>(std::uintptr_t(0x1000));
+    reset();
+    OK(LAPI_Amsend(self.h, self.right(), handler_at(taken, self.right()), nullptr, 0, nullptr, 0, bad_counter, nullptr,
+                   done.here()));
+    done.wait(1);
+    auto bad = errors_heard(1);
+    EQUAL(bad.size(), 1u);
+    if (!bad.empty()) EQUAL(bad[0].code, LAPI_ERR_ONESEA_ADDRESS);
     expect(handler_at(lost, self.right()), 4, LAPI_ERR_TGT_ADDR_NULL); // data, and no place for it
     expect(handler_at(lost, self.right()), 2000, LAPI_ERR_TGT_ADDR_NULL);
 }

@@ -74,6 +74,36 @@ STEP(strides_differ_on_both_sides)
     for (int i = 0; i < 60; ++i) EQUAL(mine[i], i % 3 < 2 ? self.me * 1000 + i : 0);
 }
 
+STEP(vectors_reach_shared_memory)
+{
+    void *memory = nullptr;
+    OK(LAPI_Onesea_shared_alloc(self.h, 4000, &memory));
+    auto *ints = static_cast<int *>(memory);
+    std::memset(ints, 0, 4000);
+    auto where = everywhere(ints);
+    counter arrived, reusable, complete;
+    const uint t = self.right();
+    prepare();
+    void *from[3] = {mine, reinterpret_cast<void *>(8), reinterpret_cast<void *>(12)};
+    void *to[3] = {address(where[t], 0), reinterpret_cast<void *>(8), reinterpret_cast<void *>(80)};
+    lapi_vec_t org = vec(LAPI_GEN_STRIDED_XFER, 20, from, nullptr), tgt = vec(LAPI_GEN_STRIDED_XFER, 20, to, nullptr);
+    OK(LAPI_Putv(self.h, t, &tgt, &org, arrived.of(t), reusable.here(), complete.here()));
+    reusable.wait(1);
+    complete.wait(1);
+    arrived.wait(1);
+    int bad = 0;
+    for (int i = 0; i < 400; ++i) bad += ints[i] != (i % 20 < 2 ? int(self.left()) * 1000 + i / 20 * 3 + i % 20 : 0);
+    EQUAL(bad, 0);
+    fence_all();
+    std::memset(mine, 0, sizeof mine);
+    OK(LAPI_Getv(self.h, t, &tgt, &org, arrived.of(t), reusable.here()));
+    reusable.wait(1);
+    arrived.wait(1);
+    for (int i = 0; i < 60; ++i) EQUAL(mine[i], i % 3 < 2 ? self.me * 1000 + i : 0);
+    fence_all();
+    OK(LAPI_Onesea_shared_free(self.h, memory));
+}
+
 STEP(streams_need_only_the_same_length)
 {
     auto where = everywhere(theirs);
