@@ -65,6 +65,11 @@ strict=(-Wall -Wextra -Wpedantic -Werror -O1)
 strangers=$(nm -D --defined-only "$prefix/lib/liblapi.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^(P?LAPI_|lapi_|lapinull_$)/) print $3 }')
 [[ -z $strangers ]] || fail "liblapi exports more than LAPI's names: $strangers"
 [[ -e $prefix/include/lapif.h ]] || fail "lapif.h is not installed"
+"$cc" -std=c11 "${strict[@]}" "$prefix/share/onesea/examples/dsm/counter.c" -o "$place/dsm_counter" \
+    $(pkg-config --cflags --libs onesea-dsm) -Wl,-rpath,"$prefix/lib"
+strangers=$(nm -D --defined-only "$prefix/lib/libdsm.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^dsm_/) print $3 }')
+[[ -z $strangers ]] || fail "libdsm exports more than dsm_*: $strangers"
+[[ -e $prefix/include/dsmf.inc ]] || fail "dsmf.inc is not installed"
 
 # ---- the program of the README, word for word
 sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
@@ -86,3 +91,4 @@ expect "3000 tickets drawn by 3 tasks, 0 not marked, task 0 has 1000: correct" \
     "$prefix/bin/onesea" run -n 3 --nodes 2 "$place/counter"
 expect "0: rank 0 greets its neighbour" "$place/first"
 expect "0: rank 3 greets its neighbour" "$prefix/bin/onesea" run -n 4 --nodes 2 --quiet "$place/first"
+expect "counter: 6000 throws at 3 nodes: correct" "$prefix/bin/onesea" run -n 3 --nodes 2 --quiet "$place/dsm_counter"
