@@ -225,6 +225,40 @@ TEST_F(ShmTransportTest, reaches_registered_memory_and_respects_read_only)
     EXPECT_EQ(a_->put(1, open + 32, "r", 1), SEA_ERR_ADDRESS);
 }
 
+TEST_F(ShmTransportTest, reaches_raw_space_only_while_it_is_open)
+{
+    std::uint64_t word = 5, value = 7, back = 0, old = 0;
+    const std::uint64_t own = raw_space | reinterpret_cast<std::uint64_t>(&word);
+    std::byte *heap = arena_.heap_data(1) + 4096;
+    const std::uint64_t shared = raw_space | reinterpret_cast<std::uint64_t>(heap);
+    std::size_t bad = 9;
+    piece pieces[] = {{own, &value, 8}, {shared, &value, 8}, {raw_space | 64, &value, 8}, {own, &back, 8}};
+    arena_.slot_at(1).heap_at = reinterpret_cast<std::uint64_t>(arena_.heap_data(1));
+    EXPECT_EQ(a_->put(1, own, &value, 8), SEA_ERR_ACCESS);
+    EXPECT_EQ(a_->get(1, shared, &back, 8), SEA_ERR_ACCESS);
+    EXPECT_EQ(a_->atomic(1, shared, SEA_ATOMIC_ADD, 8, 1, 0, &old), SEA_ERR_ACCESS);
+    EXPECT_EQ(a_->copy_pieces(1, pieces, true, &bad), SEA_ERR_ACCESS);
+    EXPECT_EQ(word, 5u);
+    arena_.slot_at(1).raw_open = 1;
+    EXPECT_EQ(a_->put(1, own, &value, 8), SEA_OK);
+    EXPECT_EQ(word, 7u);
+    EXPECT_EQ(a_->put(1, shared, &value, 8), SEA_OK);
+    EXPECT_EQ(a_->get(1, shared, &back, 8), SEA_OK);
+    EXPECT_EQ(back, 7u);
+    EXPECT_EQ(a_->atomic(1, shared, SEA_ATOMIC_ADD, 8, 1, 0, &old), SEA_OK);
+    EXPECT_EQ(old, 7u);
+    EXPECT_EQ(a_->atomic(1, own, SEA_ATOMIC_ADD, 8, 1, 0, &old), not_native); // private memory: by its owner
+    word = 0;
+    EXPECT_EQ(a_->copy_pieces(1, std::span(pieces).first(2), true, &bad), SEA_OK);
+    EXPECT_EQ(word, 7u);
+    EXPECT_EQ(a_->copy_pieces(1, pieces, true, &bad), SEA_ERR_ADDRESS);
+    EXPECT_EQ(bad, 2u);
+    EXPECT_EQ(b_->put(1, own, &value, 8), not_native); // own: carefully, under the lock
+    EXPECT_EQ(b_->put(1, shared, &value, 8), SEA_OK);
+    std::vector<bool> passed;
+    EXPECT_TRUE(b_->nobody_copies(&passed)); // no pin is left
+}
+
 TEST_F(ShmTransportTest, a_rank_that_comes_later_is_reached_as_soon_as_it_is_in_the_tables)
 {
     arena_.header().world = arena_.header().ranks = 2;
