@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides when a socket takes from nobody but the ranks of the job, by their addresses, so that the kernel drops a
-// flood of forged packets: when many have come between two looks, and from then on for a while. Then, if the kernel had
+// flood: when many packets had to be refused between two looks, and from then on for a while. Then, if the kernel had
 // less to drop, anybody's are looked at again; else the same once more, with the addresses of ranks that came
 // meanwhile.
 #pragma once
@@ -18,11 +18,11 @@ class flood_guard {
     static constexpr std::uint64_t many = 64;
     static constexpr nanoseconds while_closed = 250 * millisecond;
 
-    // Both numbers are sums since the beginning: forged packets, and what the kernel has dropped.
-    order look(nanoseconds now, std::uint64_t forged, std::uint64_t dropped)
+    // Both numbers are sums since the beginning: packets refused here, and what the kernel has dropped.
+    order look(nanoseconds now, std::uint64_t refused, std::uint64_t dropped)
     {
-        const bool flooded = forged > forged_ + many;
-        forged_ = forged;
+        const bool flooded = refused > refused_ + many;
+        refused_ = refused;
         if (closed() ? now < until_ : !flooded) return order::none;
         const bool goes_on = flooded || dropped > dropped_ + many;
         dropped_ = dropped;
@@ -34,7 +34,7 @@ class flood_guard {
 
   private:
     nanoseconds until_ = never;
-    std::uint64_t forged_ = 0, dropped_ = 0;
+    std::uint64_t refused_ = 0, dropped_ = 0;
 };
 
 } // namespace onesea::net

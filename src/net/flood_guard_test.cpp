@@ -9,7 +9,7 @@ using order = flood_guard::order;
 
 constexpr std::uint64_t many = flood_guard::many + 1;
 
-TEST(flood_guard, does_nothing_while_few_packets_are_forged)
+TEST(flood_guard, does_nothing_while_few_packets_are_refused)
 {
     flood_guard g;
     for (std::uint64_t i = 0; i < 100; ++i)
@@ -38,7 +38,7 @@ TEST(flood_guard, closes_anew_while_the_kernel_has_much_to_drop)
     EXPECT_EQ(g.look(g.until(), many, 5000 + 2 * many), order::open);
 }
 
-TEST(flood_guard, stays_closed_if_forged_packets_still_get_in)
+TEST(flood_guard, stays_closed_if_bad_packets_still_get_in)
 {
     flood_guard g;
     EXPECT_EQ(g.look(1, many, 0), order::close);

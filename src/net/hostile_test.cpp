@@ -2,6 +2,7 @@
 // Datagrams that nobody should send, over real sockets: made up, changed, cut, repeated, sent back, of other ranks and
 // jobs. They are dropped, counted by their reason, answered by nothing, and change nothing, also while good ones pass.
 #include "net/crypto.hpp"
+#include "net/flood_guard.hpp"
 #include "net/link.hpp"
 #include "net/test_pair.hpp"
 
@@ -313,6 +314,98 @@ TEST(hostile, a_peer_of_the_job_cannot_confuse_the_decoder)
     EXPECT_EQ(drops.forged + drops.replayed, 0u);
     EXPECT_GT(drops.malformed + drops.not_ours, sent / 2);
     EXPECT_GT(drops.malformed, 0u);
+}
+
+// ---- floods ----
+
+namespace {
+
+// Headers of this job, to rank 1, with wrong tags.
+void send_forged(const plain_socket &from, pair &p, unsigned count, std::uint32_t source = 0)
+{
+    packet_header h;
+    h.flags = packet_flags::bundle;
+    h.job_tag = impostor::config(0, 1, 1).job_tag;
+    h.source = source;
+    h.target = 1;
+    bytes packet = noise(200);
+    for (h.number = 0; h.number < count; ++h.number) {
+        write_header(packet.data(), h);
+        send_to(from.fd(), p.sockets[1].port, packet);
+        p.ends[1]->poll(now_ns());
+    }
+}
+
+// Until the kernel drops them.
+void flood_until_closed(const plain_socket &from, pair &p)
+{
+    for (int i = 0; i < 10'000 && p.drops(1).kept_out == 0; ++i) send_forged(from, p, 10);
+    ASSERT_GT(p.drops(1).kept_out, 0u);
+}
+
+void poll_for(pair &p, nanoseconds time)
+{
+    EXPECT_FALSE(p.run([] { return false; }, time));
+}
+
+} // namespace
+
+TEST(hostile, a_flood_of_forged_packets_is_left_to_the_kernel_until_it_is_over)
+{
+    for (auto mode : {secure_mode::off, secure_mode::auth, secure_mode::encrypt}) {
+        pair p("127.0.0.1", mode, 1500);
+        plain_socket stranger;
+        flood_until_closed(stranger, p);
+        poll_for(p, 2 * millisecond); // what had been let in before
+        const std::uint64_t looked_at = p.drops(1).forged, kept_out = p.drops(1).kept_out;
+        EXPECT_GT(looked_at, flood_guard::many);
+        send_forged(stranger, p, 1000);
+        EXPECT_EQ(p.drops(1).forged, looked_at);
+        EXPECT_EQ(p.drops(1).kept_out, kept_out + 1000);
+        expect_long_put(p, 100'000);
+        for (int n = 0; n < 500 && p.drops(1).forged == looked_at; ++n) {
+            send_forged(stranger, p, 1);
+            poll_for(p, 20 * millisecond);
+        }
+        EXPECT_GT(p.drops(1).forged, looked_at) << "open again";
+    }
+}
+
+TEST(hostile, a_flood_in_the_name_of_nobody_or_of_old_packets_is_left_to_the_kernel_too)
+{
+    pair nobody("127.0.0.1", secure_mode::auth, 1500), again("127.0.0.1", secure_mode::auth, 1500);
+    plain_socket stranger;
+    for (int i = 0; i < 10'000 && nobody.drops(1).kept_out == 0; ++i) send_forged(stranger, nobody, 10, 77);
+    EXPECT_GT(nobody.drops(1).kept_out, 0u);
+    impostor i(again);
+    const bytes packet = i.put_packet(0, noise(64));
+    i.deliver(0, packet);
+    for (int n = 0; n < 100'000 && again.drops(1).kept_out == 0; ++n) {
+        send_to(stranger.fd(), again.sockets[1].port, packet);
+        again.ends[1]->poll(now_ns());
+    }
+    EXPECT_GT(again.drops(1).replayed, flood_guard::many);
+    EXPECT_GT(again.drops(1).kept_out, 0u);
+    EXPECT_EQ(again.sinks[1].frames, 1u);
+}
+
+TEST(hostile, who_joins_during_a_flood_gets_in)
+{
+    pair p("127.0.0.1", secure_mode::auth, 1500);
+    plain_socket stranger;
+    flood_until_closed(stranger, p);
+    p.known[0] = false;
+    for (auto until = now_ns() + 2 * flood_guard::while_closed; now_ns() < until;) send_forged(stranger, p, 10);
+    p.known[0] = true; // it was closed anew meanwhile, without rank 0
+    auto data = noise(100);
+    wait_for w;
+    p.ends[0]->send(1, put(0, data, &w));
+    p.ends[0]->flush();
+    ASSERT_TRUE(p.run([&] {
+        send_forged(stranger, p, 10);
+        return w.status != 1;
+    }));
+    EXPECT_EQ(w.status, SEA_OK);
 }
 
 // ---- between two that talk ----

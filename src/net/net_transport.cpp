@@ -400,7 +400,8 @@ void net_transport::add_sources(entry_rules *rules)
 void net_transport::watch_for_floods(nanoseconds now)
 {
     refresh_counts();
-    switch (guard_.look(now, drops_.forged, drops_.kept_out)) {
+    const std::uint64_t refused = drops_.not_ours + drops_.forged + drops_.malformed + drops_.replayed;
+    switch (guard_.look(now, refused, drops_.kept_out)) {
     case flood_guard::order::none:
         return;
     case flood_guard::order::close:
