@@ -399,6 +399,7 @@ STEP(660, options_of_an_older_program_are_understood)
     old.size = offsetof(sea_opts, target_raw_counter);
     old.target_raw_counter = 1; // behind the structure as that program knows it
     CHECK_OK(sea_raw_put(right, there, &value, 8, &old));
+    CHECK_OK(sea_fence(right));
     CHECK_OK(outcome([&](sea_opts *o) { return sea_raw_get(&value, right, there, 8, o); }, old));
     CHECK_EQ(5, value);
 }
