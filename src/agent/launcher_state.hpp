@@ -19,6 +19,21 @@
 
 namespace onesea::agent {
 
+// What a rank has asked for with sea_spawn(), and how far it is.
+struct wished_rank {
+    unsigned asker = 0; // rank
+    std::uint32_t id = 0;
+    int node = -1; // -1: any
+    program what;  // without words: what the asker runs
+};
+struct joining {
+    enum class phase { preparing, placing, starting };
+    wished_rank wish;
+    phase at = phase::preparing;
+    unsigned node = 0;
+    std::set<unsigned> unplaced; // nodes whose tables do not have it yet
+};
+
 class launcher {
   public:
     launcher(const job_request &request, placement placed, agent_command command);
@@ -39,19 +54,6 @@ class launcher {
     void give_up_start();
 
     // launcher_spawn.cpp
-    struct wished_rank {
-        unsigned asker = 0; // rank
-        std::uint32_t id = 0;
-        int node = -1; // -1: any
-        program what;  // without words: what the asker runs
-    };
-    struct joining {
-        enum class phase { preparing, placing, starting };
-        wished_rank wish;
-        phase at = phase::preparing;
-        unsigned node = 0;
-        std::set<unsigned> unplaced; // nodes whose tables do not have it yet
-    };
     void take_spawn(unsigned node, const message &m);
     void spawn_next();
     int choose_node(const wished_rank &wish, unsigned *node, std::string *why) const;

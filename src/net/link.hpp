@@ -4,8 +4,9 @@
 //
 // Sending. Messages wait in the outbox. When the windows allow, what is at its front becomes a *bundle*, which gets a
 // number and lives until it is acknowledged; a packet carries one bundle. A lost bundle goes again in a packet with a
-// new number. What does not fill a packet waits for company while another is in flight, until there is enough, an
-// acknowledgement comes, flush() is called or hold_limit has passed.
+// new number. What does not fill a send (a packet, or as many small ones as the kernel cuts from one) waits for company
+// while another is in flight, until there is enough, an acknowledgement comes, flush() is called or hold_limit has
+// passed. What goes then are full packets, or one that is not.
 //
 // Receiving. A bundle is executed when it comes, once; an ordered one when all lower numbers have been. A packet is
 // acknowledged only after its bundle was executed.
@@ -119,6 +120,7 @@ class link {
     bundle_pool &pool_;
     outbox outbox_;
     std::uint64_t held_since_ = 0;                // its front waits for company; 0: it has not been looked at
+    std::size_t released_ = 0;                    // bytes of the outbox that wait for nobody any more
     ring_queue<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
     std::uint64_t first_bundle_ = 0;
     ring_queue<std::uint64_t> again_; // bundles to be sent again
@@ -164,6 +166,7 @@ class link {
     std::size_t grant_ = first_grant;
 
     std::size_t most_content() const { return max_frame() + frame_bytes; }
+    std::size_t enough() const;
     bool window_open(std::size_t charge) const;
     bool front_may_go(std::uint64_t now) const;
     bundle *next_bundle(std::uint64_t now);

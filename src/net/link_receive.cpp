@@ -247,7 +247,7 @@ void link::find_lost(std::uint64_t now)
 bool link::waits_only_for_company() const
 {
     if (outbox_.empty() || held_since_ <= 1 || !held_for_company(0)) return false;
-    return bundles_.size() < bundle_window && window_open(outbox_.bytes() + packet_overhead);
+    return bundles_.size() < bundle_window && window_open(std::min(outbox_.bytes(), most_content()) + packet_overhead);
 }
 
 std::uint64_t link::deadline() const

@@ -31,7 +31,7 @@ bool link::send(const outgoing &m)
     if (m.notice) ++notices_out_;
     const bool first = outbox_.empty();
     outbox_.push(m, most_content());
-    return first || in_flight_ == 0 || outbox_.bytes() >= most_content();
+    return first || in_flight_ == 0 || outbox_.bytes() >= enough();
 }
 
 bool link::window_open(std::size_t charge) const
@@ -39,9 +39,16 @@ bool link::window_open(std::size_t charge) const
     return in_flight_ == 0 || in_flight_ + charge <= std::min(peer_grant_, congestion_.bytes());
 }
 
+// Nearly a full send: cutting one in packets costs the kernel a fraction of so many sends.
+std::size_t link::enough() const
+{
+    const std::size_t send = std::min(gso_bytes, most_in_one_send());
+    return std::max(most_content(), send - std::min(send, max_datagram_));
+}
+
 bool link::held_for_company(std::uint64_t now) const
 {
-    if (flushed_ || in_flight_ == 0 || outbox_.bytes() >= most_content()) return false;
+    if (flushed_ || in_flight_ == 0 || released_ > 0 || outbox_.bytes() >= enough()) return false;
     return held_since_ == 0 || now < held_since_ + hold_limit;
 }
 
@@ -59,7 +66,11 @@ bundle *link::next_bundle(std::uint64_t now)
     }
     if (bundles_.empty()) silence_ = 0;
     held_since_ = 0;
+    const std::size_t before = outbox_.bytes(), full = before - before % most_content();
+    if (released_ == 0) released_ = full ? full : before;
     bundles_.push_back(outbox_.take(most_content()));
+    released_ -= std::min(released_, before - outbox_.bytes());
+    if (outbox_.bytes() < std::min(released_, most_content())) released_ = 0;
     bundle *b = bundles_.back().get();
     b->number = first_bundle_ + bundles_.size() - 1;
     return b;

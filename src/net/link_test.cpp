@@ -312,6 +312,51 @@ TEST(link, lets_small_messages_share_packets)
     EXPECT_LE(w.net.at(0).counts().packets_out, 30u) << "1000 frames of 32 bytes fill 23 packets";
 }
 
+// Small datagrams go many in one send: what comes behind one that is under way waits until it fills a send.
+TEST(link, lets_small_packets_share_sends)
+{
+    world w(1);
+    net::link &l = w.net.at(0);
+    datagram d;
+    std::vector<std::byte> bytes(1000);
+    outgoing m;
+    m.payload = bytes.data();
+    m.bytes = bytes.size();
+    l.send(m);
+    ASSERT_TRUE(l.build(0, &d)) << "alone it goes at once";
+    ASSERT_LT(d.bytes, 1500u) << "the world's mtu";
+    for (int i = 0; i < 10; ++i) l.send(m);
+    EXPECT_FALSE(l.build(1000, &d)) << "more than six packets' worth wait for company";
+    EXPECT_LE(l.deadline(), 1000 + hold_limit);
+    for (int i = 0; i < 70; ++i) l.send(m);
+    unsigned packets = 0;
+    while (l.build(2000, &d)) ++packets;
+    EXPECT_GE(packets * 1400u, l.most_in_one_send() - 2 * 1500);
+    l.settle_all(SEA_OK);
+}
+
+TEST(link, what_waits_for_company_goes_when_its_time_has_come)
+{
+    world w(1);
+    net::link &l = w.net.at(0);
+    datagram d;
+    std::vector<std::byte> bytes(1000);
+    outgoing m;
+    m.payload = bytes.data();
+    m.bytes = bytes.size();
+    l.send(m);
+    ASSERT_TRUE(l.build(0, &d));
+    for (int i = 0; i < 10; ++i) l.send(m);
+    EXPECT_FALSE(l.build(1, &d));
+    unsigned packets = 0;
+    while (l.build(1 + hold_limit, &d)) ++packets;
+    EXPECT_GE(packets, 6u) << "all full ones of them";
+    l.flush();
+    while (l.build(2 + hold_limit, &d)) ++packets;
+    EXPECT_GE(packets, 8u);
+    l.settle_all(SEA_OK);
+}
+
 TEST(link, sends_probes_not_the_window_when_the_peer_is_silent)
 {
     world w(1);
