@@ -30,56 +30,54 @@ std::byte *own_heap_place(std::uint64_t position, std::uint64_t bytes)
     return into < capacity && bytes <= capacity - into ? heap + into : nullptr;
 }
 
+namespace {
+
+// Where it is mapped; nullptr: at the address `raw`, which may be a bad one.
+struct own_place {
+    void *memory = nullptr;
+    std::uint64_t raw = 0;
+};
+
+int find_own(std::uint64_t position, std::uint64_t bytes, bool write, own_place *at)
+{
+    if (position & raw_space) {
+        if (int s = check_raw(position, bytes, &at->raw)) return s;
+        at->memory = own_heap_place(position, bytes);
+        return SEA_OK;
+    }
+    shm::segment *segment = nullptr;
+    return engine().resolve(position, bytes, write, &at->memory, &segment);
+}
+
+} // namespace
+
 int own_write(std::uint64_t position, const void *from, std::size_t bytes)
 {
-    auto &e = engine();
-    void *memory = nullptr;
-    shm::segment *segment = nullptr;
-    if (position & raw_space) {
-        std::uint64_t address = 0;
-        if (int s = check_raw(position, bytes, &address)) return s;
-        if (!(memory = own_heap_place(position, bytes))) return e.raw->memory().write(address, from, bytes);
-    } else if (int s = e.resolve(position, bytes, true, &memory, &segment)) {
-        return s;
-    }
-    shm::copy_plain(memory, from, bytes);
+    own_place at;
+    if (int s = find_own(position, bytes, true, &at)) return s;
+    if (!at.memory) return engine().raw->memory().write(at.raw, from, bytes);
+    shm::copy_plain(at.memory, from, bytes);
     return SEA_OK;
 }
 
 int own_read(void *to, std::uint64_t position, std::size_t bytes)
 {
-    auto &e = engine();
-    void *memory = nullptr;
-    shm::segment *segment = nullptr;
-    if (position & raw_space) {
-        std::uint64_t address = 0;
-        if (int s = check_raw(position, bytes, &address)) return s;
-        if (!(memory = own_heap_place(position, bytes))) return e.raw->memory().read(to, address, bytes);
-    } else if (int s = e.resolve(position, bytes, false, &memory, &segment)) {
-        return s;
-    }
-    shm::copy_plain(to, memory, bytes);
+    own_place at;
+    if (int s = find_own(position, bytes, false, &at)) return s;
+    if (!at.memory) return engine().raw->memory().read(to, at.raw, bytes);
+    shm::copy_plain(to, at.memory, bytes);
     return SEA_OK;
 }
 
 int own_update(std::uint64_t position, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,
                std::uint64_t *old)
 {
-    auto &e = engine();
     const auto bytes = std::uint64_t(width);
-    void *memory = nullptr;
-    shm::segment *segment = nullptr;
-    if (position & raw_space) {
-        std::uint64_t address = 0;
-        if (int s = check_raw(position, bytes, &address)) return s;
-        if (address % bytes) return SEA_ERR_ALIGN;
-        memory = own_heap_place(position, bytes);
-        if (!memory) return e.raw->memory().update(address, kind, width, operand, compare, old);
-    } else if (int s = e.resolve(position, bytes, true, &memory, &segment)) {
-        return s;
-    }
-    if (reinterpret_cast<std::uintptr_t>(memory) % bytes) return SEA_ERR_ALIGN;
-    *old = shm::cpu_atomic(memory, kind, width, operand, compare);
+    own_place at;
+    if (int s = find_own(position, bytes, true, &at)) return s;
+    if ((at.memory ? reinterpret_cast<std::uintptr_t>(at.memory) : at.raw) % bytes) return SEA_ERR_ALIGN;
+    if (!at.memory) return engine().raw->memory().update(at.raw, kind, width, operand, compare, old);
+    *old = shm::cpu_atomic(at.memory, kind, width, operand, compare);
     return SEA_OK;
 }
 

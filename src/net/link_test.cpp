@@ -312,49 +312,53 @@ TEST(link, lets_small_messages_share_packets)
     EXPECT_LE(w.net.at(0).counts().packets_out, 30u) << "1000 frames of 32 bytes fill 23 packets";
 }
 
+// One packet is under way; messages of 1000 bytes follow, where an mtu of 1500 takes one each.
+struct follow_up {
+    world w{1};
+    net::link &l = w.net.at(0);
+    std::vector<std::byte> bytes = std::vector<std::byte>(1000);
+
+    follow_up()
+    {
+        send(1);
+        EXPECT_EQ(build_at(0), 1u) << "alone it goes at once";
+    }
+    ~follow_up() { l.settle_all(SEA_OK); }
+    void send(int n)
+    {
+        outgoing m;
+        m.payload = bytes.data();
+        m.bytes = bytes.size();
+        while (n-- > 0) l.send(m);
+    }
+    unsigned build_at(std::uint64_t now)
+    {
+        unsigned packets = 0;
+        for (datagram d; l.build(now, &d); ++packets) EXPECT_LT(d.bytes, 1500u);
+        return packets;
+    }
+};
+
 // Small datagrams go many in one send: what comes behind one that is under way waits until it fills a send.
 TEST(link, lets_small_packets_share_sends)
 {
-    world w(1);
-    net::link &l = w.net.at(0);
-    datagram d;
-    std::vector<std::byte> bytes(1000);
-    outgoing m;
-    m.payload = bytes.data();
-    m.bytes = bytes.size();
-    l.send(m);
-    ASSERT_TRUE(l.build(0, &d)) << "alone it goes at once";
-    ASSERT_LT(d.bytes, 1500u) << "the world's mtu";
-    for (int i = 0; i < 10; ++i) l.send(m);
-    EXPECT_FALSE(l.build(1000, &d)) << "more than six packets' worth wait for company";
-    EXPECT_LE(l.deadline(), 1000 + hold_limit);
-    for (int i = 0; i < 70; ++i) l.send(m);
-    unsigned packets = 0;
-    while (l.build(2000, &d)) ++packets;
-    EXPECT_GE(packets * 1400u, l.most_in_one_send() - 2 * 1500);
-    l.settle_all(SEA_OK);
+    follow_up f;
+    f.send(10);
+    EXPECT_EQ(f.build_at(1000), 0u) << "they wait for company";
+    EXPECT_LE(f.l.deadline(), 1000 + hold_limit);
+    f.send(70);
+    EXPECT_GE(f.build_at(2000) * 1400u, f.l.most_in_one_send() - 2 * 1500);
 }
 
 TEST(link, what_waits_for_company_goes_when_its_time_has_come)
 {
-    world w(1);
-    net::link &l = w.net.at(0);
-    datagram d;
-    std::vector<std::byte> bytes(1000);
-    outgoing m;
-    m.payload = bytes.data();
-    m.bytes = bytes.size();
-    l.send(m);
-    ASSERT_TRUE(l.build(0, &d));
-    for (int i = 0; i < 10; ++i) l.send(m);
-    EXPECT_FALSE(l.build(1, &d));
-    unsigned packets = 0;
-    while (l.build(1 + hold_limit, &d)) ++packets;
+    follow_up f;
+    f.send(10);
+    EXPECT_EQ(f.build_at(1000), 0u);
+    unsigned packets = f.build_at(1000 + hold_limit);
     EXPECT_GE(packets, 6u) << "all full ones of them";
-    l.flush();
-    while (l.build(2 + hold_limit, &d)) ++packets;
-    EXPECT_GE(packets, 8u);
-    l.settle_all(SEA_OK);
+    f.l.flush();
+    EXPECT_GE(packets + f.build_at(2000 + hold_limit), 8u);
 }
 
 TEST(link, sends_probes_not_the_window_when_the_peer_is_silent)

@@ -74,6 +74,15 @@ bool pieces_copied_near(context &c, uint tgt, const std::vector<piece> &pieces, 
     return true;
 }
 
+std::vector<sea_raw_piece> raw_pieces(const std::vector<piece> &pieces)
+{
+    std::vector<sea_raw_piece> raw;
+    raw.reserve(pieces.size());
+    for (const piece &p : pieces)
+        if (p.bytes) raw.push_back({p.remote, p.local, p.bytes});
+    return raw;
+}
+
 } // namespace
 
 int open_to(lapi_handle_t handle, uint tgt, context **found)
@@ -153,10 +162,7 @@ int put_pieces(context &c, uint tgt, const std::vector<piece> &pieces, const end
         end_now(c, tgt, e);
         return LAPI_SUCCESS;
     }
-    std::vector<sea_raw_piece> raw;
-    raw.reserve(pieces.size());
-    for (const piece &p : pieces)
-        if (p.bytes) raw.push_back({p.remote, p.local, p.bytes});
+    const auto raw = raw_pieces(pieces);
     return start(c, tgt, PUT_ERR, e,
                  [&](const sea_opts *opts) { return sea_raw_put_vector(int(tgt), raw.data(), raw.size(), opts); });
 }
@@ -167,10 +173,7 @@ int get_pieces(context &c, uint tgt, const std::vector<piece> &pieces, const end
         end_now(c, tgt, e);
         return LAPI_SUCCESS;
     }
-    std::vector<sea_raw_piece> raw;
-    raw.reserve(pieces.size());
-    for (const piece &p : pieces)
-        if (p.bytes) raw.push_back({p.remote, p.local, p.bytes});
+    const auto raw = raw_pieces(pieces);
     return start(c, tgt, GET_ERR, e,
                  [&](const sea_opts *opts) { return sea_raw_get_vector(int(tgt), raw.data(), raw.size(), opts); });
 }
