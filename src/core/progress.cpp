@@ -270,7 +270,8 @@ void notify_progress()
 void activity()
 {
     auto &s = engine().sleep;
-    s.activity.fetch_add(1, std::memory_order_relaxed);
+    // Only that it changes is looked at: of two threads that count at the same moment one is enough.
+    s.activity.store(s.activity.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (s.blocked) kick();
 }
 

@@ -73,11 +73,16 @@ void outbox::pack(const outgoing &m, std::size_t limit)
     frame head = m.head;
     head.length = std::uint32_t(payload);
     head.flags = std::uint8_t((head.flags & ~notice_flag) | frame_flags::last | (m.notice ? notice_flag : 0));
-    append(b, &head, sizeof head);
-    if (m.prefix_bytes) append(b, m.prefix, m.prefix_bytes);
-    if (m.bytes) append(b, m.payload, m.bytes);
+    b.content.resize(b.bytes + need); // an open item has no parts
+    std::byte *to = b.content.data() + b.bytes;
+    std::memcpy(to, &head, sizeof head);
+    to += sizeof head;
+    if (m.prefix_bytes) std::memcpy(to, m.prefix, m.prefix_bytes);
+    if (m.bytes == 8 && !m.prefix_bytes) // the put that programs make most
+        std::memcpy(to, m.payload, 8);
+    else if (m.bytes)
+        std::memcpy(to + m.prefix_bytes, m.payload, m.bytes);
     b.bytes += need;
-    b.content.resize(b.bytes); // an open item has no parts
     bytes_ += need;
     if (!m.done) return;
     b.done.push_back(m.done);

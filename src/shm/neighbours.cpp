@@ -10,7 +10,7 @@ namespace onesea::shm {
 
 neighbours::neighbours(const arena &a, unsigned own_slot, bool only_self)
     : arena_(a), only_self_(only_self), first_(a.slot_at(only_self ? own_slot : 0).rank),
-      starters_(only_self ? 1 : a.header().starters), offset_(only_self ? own_slot : 0),
+      starters_(only_self ? 1 : a.header().starters), offset_(only_self ? own_slot : 0), world_(a.header().world),
       late_(only_self ? 0 : a.header().slots - a.header().starters), heaps_(a.header().slots)
 {
     if (a.map_heap(own_slot) != 0) throw std::bad_alloc();
@@ -23,8 +23,8 @@ std::optional<unsigned> neighbours::late_slot_of(int rank) const
     for (unsigned i = 0; i < known; ++i)
         if (late_[i] == rank) return starters_ + i;
     const arena_header &h = arena_.header();
-    const unsigned world = h.world.load(std::memory_order_acquire), ranks = h.ranks.load(std::memory_order_acquire);
-    if (unsigned(rank) < world || unsigned(rank) >= ranks || arena_.ranks().node(rank) != h.node) return std::nullopt;
+    if (unsigned(rank) >= h.ranks.load(std::memory_order_acquire) || arena_.ranks().node(rank) != h.node)
+        return std::nullopt;
     return learn(rank);
 }
 

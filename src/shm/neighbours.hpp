@@ -21,7 +21,7 @@ class neighbours {
     std::optional<unsigned> slot_of(int rank) const // nullopt: it is no rank of this node
     {
         if (unsigned i = unsigned(rank) - unsigned(first_); i < starters_) return offset_ + i;
-        return only_self_ ? std::nullopt : late_slot_of(rank);
+        return only_self_ || unsigned(rank) < world_ ? std::nullopt : late_slot_of(rank);
     }
     heap &heap_at(unsigned slot) const { return *heaps_[slot]; } // of a slot that slot_of() has given
 
@@ -30,6 +30,7 @@ class neighbours {
     const bool only_self_;
     int first_;                     // of the ranks that were there at the start
     unsigned starters_, offset_;    // how many they are, and the slot of the first
+    unsigned world_;                // how many the job started with
     mutable std::vector<int> late_; // their ranks, by slot from `starters_` on; the first late_known_ are good
     mutable std::atomic<unsigned> late_known_{0};
     mutable std::mutex mutex_;                       // of learning

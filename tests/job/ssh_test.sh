@@ -122,7 +122,7 @@ check "memory between two hosts" 0 "rank 3 of 4 on node 1: good via net" -n 4 --
 check "memory with encryption" 0 "rank 1 of 2 on node 1: good via net" -n 2 --secure encrypt --host $hosts "$neighbours"
 check "memory between here and there" 0 "rank 2 of 3 on node 2: good via net" -n 3 --host localhost,$hosts "$neighbours"
 check "counts of ranks on two hosts" 0 "^ *1 *0 *net" --stats -n 2 --host $hosts "$neighbours"
-check "ranks that come later, on other hosts" 0 "" -n 3 --host localhost,$hosts "$growing" all 4
+check "ranks that come later, on other hosts" 0 "pairs of ranks spoke" --stats -n 3 --host localhost,$hosts "$growing" all 4
 check "a program that another host lacks" 0 "SEA_ERR_SYSTEM: sea_spawn: program '/no/such' not found" --host $hosts "$growing" refused 1 /no/such
 check "named interface" 0 "rank 1 of 2 on node 1: good via net" -n 2 --iface eth0 --host $hosts "$neighbours"
 
