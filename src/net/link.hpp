@@ -6,7 +6,8 @@
 // number and lives until it is acknowledged; a packet carries one bundle. A lost bundle goes again in a packet with a
 // new number. What does not fill a send (a packet, or as many small ones as the kernel cuts from one) waits for company
 // while another is in flight, until there is enough, an acknowledgement comes, flush() is called or hold_limit has
-// passed. What goes then are full packets, or one that is not.
+// passed. What goes then are full packets, or one that is not. At the beginning a little is enough, so that the target
+// is busy soon; then twice as much each time.
 //
 // Receiving. A bundle is executed when it comes, once; an ordered one when all lower numbers have been. A packet is
 // acknowledged only after its bundle was executed.
@@ -121,6 +122,7 @@ class link {
     outbox outbox_;
     std::uint64_t held_since_ = 0;                // its front waits for company; 0: it has not been looked at
     std::size_t released_ = 0;                    // bytes of the outbox that wait for nobody any more
+    std::size_t release_ = first_release;         // as many need not wait for company
     ring_queue<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
     std::uint64_t first_bundle_ = 0;
     ring_queue<std::uint64_t> again_; // bundles to be sent again

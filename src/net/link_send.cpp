@@ -43,7 +43,7 @@ bool link::window_open(std::size_t charge) const
 std::size_t link::enough() const
 {
     const std::size_t send = std::min(gso_bytes, most_in_one_send());
-    return std::max(most_content(), send - std::min(send, max_datagram_));
+    return std::min(release_, std::max(most_content(), send - std::min(send, max_datagram_)));
 }
 
 bool link::held_for_company(std::uint64_t now) const
@@ -67,7 +67,13 @@ bundle *link::next_bundle(std::uint64_t now)
     if (bundles_.empty()) silence_ = 0;
     held_since_ = 0;
     const std::size_t before = outbox_.bytes(), full = before - before % most_content();
-    if (released_ == 0) released_ = full ? full : before;
+    if (released_ == 0) {
+        if (in_flight_ == 0)
+            release_ = first_release;
+        else if (before >= release_)
+            release_ = std::min(2 * release_, gso_bytes);
+        released_ = full ? full : before;
+    }
     bundles_.push_back(outbox_.take(most_content()));
     released_ -= std::min(released_, before - outbox_.bytes());
     if (outbox_.bytes() < std::min(released_, most_content())) released_ = 0;
