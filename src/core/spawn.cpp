@@ -64,11 +64,17 @@ int milliseconds_until(nanoseconds deadline)
     return deadline <= now ? 0 : int(std::min<nanoseconds>((deadline - now + 999'999) / 1'000'000, 1'000'000'000));
 }
 
-int ask(const std::string &bytes)
+// An agent that has stopped lets the socket fill up with what earlier calls have asked.
+int ask(const std::string &bytes, nanoseconds deadline)
 {
-    while (::send(engine().inherited.wishes_fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0)
-        if (errno != EINTR)
+    const int fd = engine().inherited.wishes_fd;
+    while (::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN)
             return fail(SEA_ERR_SYSTEM, "sea_spawn: the agent of this node cannot be asked: {}", std::strerror(errno));
+        pollfd p{fd, POLLOUT, 0};
+        if (::poll(&p, 1, milliseconds_until(deadline)) == 0) return too_late();
+    }
     return SEA_OK;
 }
 
@@ -115,7 +121,7 @@ int spawn(const sea_spawn_opts *opts, int *rank)
     if (bytes.size() > most_wish_bytes)
         return fail(SEA_ERR_INVALID, "sea_spawn: arguments and environment have {} bytes, the limit is {}",
                     bytes.size(), most_wish_bytes);
-    if (int s = ask(bytes)) return s;
+    if (int s = ask(bytes, deadline)) return s;
     spawn_answer answer;
     if (int s = await_answer(wish.id, deadline, &answer)) return s;
     if (answer.status != SEA_OK) return fail(answer.status, "sea_spawn: {}", answer.text);

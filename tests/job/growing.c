@@ -208,6 +208,25 @@ static void refused(char **argv)
     CHECK(sea_barrier(SEA_TEAM_WORLD) == SEA_OK);
 }
 
+/* The agent has stopped: calls end when their time has passed, also when no more can be asked. Then all is as before.
+ */
+static void stalled(void)
+{
+    static char much[80000];
+    const char *arguments[] = {"true", much, NULL};
+    sea_spawn_opts opts = SEA_SPAWN_INIT;
+    int rank;
+    memset(much, 'x', sizeof much - 1);
+    opts.arguments = arguments;
+    CHECK(kill(getppid(), SIGSTOP) == 0);
+    CHECK(sea_set_timeout(0.05) == SEA_OK);
+    for (int i = 0; i < 6; ++i) CHECK(sea_spawn(&opts, &rank) == SEA_ERR_TIMEOUT);
+    CHECK(kill(getppid(), SIGCONT) == 0);
+    CHECK(sea_set_timeout(20) == SEA_OK);
+    CHECK(sea_spawn(&opts, &rank) == SEA_OK);
+    CHECK(sea_set_timeout(SEA_FOREVER) == SEA_OK);
+}
+
 /* Starts ranks and uses them until something is killed from outside, or for a while; failures are part of it. */
 static void storm(char **argv)
 {
@@ -239,6 +258,7 @@ int main(int argc, char **argv)
     if (strcmp(mode, "chain") == 0) chain(argv, world);
     if (strcmp(mode, "burst") == 0) burst(argv, world);
     if (strcmp(mode, "threads") == 0) threads(argv, world);
+    if (strcmp(mode, "stalled") == 0) stalled();
     if (strcmp(mode, "storm") == 0) storm(argv);
     if (strcmp(mode, "replace") == 0) replace(argv, world);
     if (strcmp(mode, "refused") == 0) refused(argv);

@@ -51,6 +51,13 @@ TEST(run_spawn, threads_of_a_rank_may_ask_at_the_same_time)
     EXPECT_EQ(o.status, 0) << o.err;
 }
 
+TEST(run_spawn, a_time_out_holds_also_while_the_agent_has_stopped)
+{
+    auto o = onesea(run_growing({"-n", "1", "--timeout", "30"}, {"stalled"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_LT(o.seconds, 10);
+}
+
 TEST(run_spawn, works_while_packets_are_lost)
 {
     auto o = onesea(run_growing({"-n", "3", "--nodes", "3"}, {"all", "4"}), {}, {"ONESEA_NET_FAULTS=loss=0.1,seed=7"});
