@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrows: a folder includes only what lies below it in the house.
 
-base < net, shm < core < coll, data, msg, dsm, io < compat, cli, python. observe stands on base alone; agent stands
+base < net, shm < core < coll, data, dsm, io < msg < compat, cli, python. observe stands on base alone; agent stands
 beside core on base, net, shm and observe; cli may also see agent. bench, examples and compat see what a user sees:
 onesea.h, onesea.hpp and their own folder; but compat/dsm stands on compat/lapi, bench/dsm puts compat/dsm on other wires,
 and bench/memory plays the launcher to real agents, and sees agent. The public header stands on nothing but the standard
@@ -20,6 +20,7 @@ BELOW = {
     "observe": {"base"},
     "agent": {"base", "net", "shm", "observe"},
     **{layer: {"base", "net", "shm", "core"} for layer in ABOVE_CORE},
+    "msg": {"base", "net", "shm", "core", "coll"},  # its messages go to members of teams
     "cli": {"base", "net", "shm", "core", "observe", "agent", *ABOVE_CORE},
     "python": {"base", "core", *ABOVE_CORE},
     "bench": set(),
