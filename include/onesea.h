@@ -52,6 +52,8 @@ extern "C" {
     X(SEA_ERR_TIMEOUT, -20, "the time given has passed")                                    \
     X(SEA_ERR_ACCESS, -21, "the target's memory does not allow this access")                \
     X(SEA_ERR_HANDLER, -22, "the target has no handler of that number")                     \
+    X(SEA_ERR_TRUNCATED, -23, "the message is longer than the memory for it")               \
+    X(SEA_ERR_CANCELLED, -24, "the operation was withdrawn")                                \
     X(SEA_ERR_DEAD, -40, "the rank has ended")                                              \
     X(SEA_ERR_LINK, -41, "the rank cannot be reached")                                      \
     X(SEA_ERR_MEMORY, -60, "not enough memory")                                             \

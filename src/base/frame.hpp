@@ -30,6 +30,7 @@ enum class frame_type : std::uint8_t {
     extent,    // position: offset; answered by a value frame: first and end offset of the segment there, or 0, 0.
                // In raw space: payload u64 bytes; answered by a value frame: position and its end, or by done
     usage,     // answered by a value frame with three words: capacity, used, largest free
+    upper,     // of a layer above core: aux: layer | kind << 8; position, id and payload are the layer's
 };
 
 namespace frame_flags {

@@ -30,6 +30,7 @@ bool held_by_order(operation *op)
 
 std::string describe(const operation *op)
 {
+    if (op->target < 0) return fmt::format("the operation failed: {}", sea_strerror(op->status));
     return fmt::format("an operation on rank {} failed: {}", op->target, sea_strerror(op->status));
 }
 
@@ -54,10 +55,10 @@ void message_ended(operation *op, int status)
 
 void bump(sea_counter *counter) { std::atomic_ref(counter->value).fetch_add(1, std::memory_order_acq_rel); }
 
-operation *begin(int target, const sea_opts *opts)
+namespace {
+
+operation *prepare(operation *op, int target, const sea_opts *opts)
 {
-    auto &e = engine();
-    operation *op = e.operations.take();
     op->delivery::settled = core::settled;
     op->target = target;
     op->call_waits = blocking(opts);
@@ -67,6 +68,24 @@ operation *begin(int target, const sea_opts *opts)
         op->remote_counter = opts->remote_counter;
         op->after = opts->after;
     }
+    return op;
+}
+
+} // namespace
+
+operation *begin_external(int target, const sea_opts *opts)
+{
+    const bool behind_all = opts && opts->after == SEA_OP_ALL;
+    operation *op = prepare(engine().operations.take(behind_all), target, opts);
+    op->external = true;
+    op->kind = SEA_ERROR_MESSAGE;
+    return op;
+}
+
+operation *begin(int target, const sea_opts *opts)
+{
+    auto &e = engine();
+    operation *op = prepare(e.operations.take(), target, opts);
     peer &p = e.peer_of(target);
     op->epoch = p.epoch;
     ++p.unfinished[op->epoch];
@@ -112,6 +131,10 @@ start_time when_to_start(operation *op)
 void begin_start(operation *op)
 {
     op->state = operation::phase::active;
+    if (op->external && op->in_order) { // from now on others that wait for all do not wait for it
+        engine().operations.leave_order(op);
+        start_who_waits_for_all();
+    }
     op->starting = true;
     op->parts = 1;
 }
@@ -175,13 +198,16 @@ void complete(operation *op, int status)
     op->status = status;
     local_completion(op);
     if (op->remote_counter) bump(op->remote_counter);
-    peer &p = e.peer_of(op->target);
-    --p.unfinished[op->epoch];
-    if (op->counted_ordered) --p.ordered;
+    if (!op->external) {
+        peer &p = e.peer_of(op->target);
+        --p.unfinished[op->epoch];
+        if (op->counted_ordered) --p.ordered;
+    }
     op->state = operation::phase::done;
     e.operations.finish_order(op);
     if (status != SEA_OK && op->error_text.empty()) op->error_text = describe(op);
-    if (status != SEA_OK && !op->held && !op->finished) leave_to_fence(op->target, status, op->kind, op->error_text);
+    if (status != SEA_OK && !op->held && !op->finished)
+        leave_to_fence(op->target < 0 ? e.rank : op->target, status, op->kind, op->error_text);
     if (status != SEA_OK)
         for (std::uint32_t d : op->dependents) e.operations.at(d)->failed_start = status;
     start_dependents(op);

@@ -132,13 +132,17 @@ class engine_state final : public sink {
 
 engine_state &engine();
 
-using locked = std::unique_lock<std::mutex>;
-locked enter(); // takes the engine lock, ahead of threads that spin for completions
+// ---- external.cpp ----
+void receive_upper(int source, const frame &head, std::span<const std::byte> payload);
+bool poll_sources();
+bool sources_are_quiet();
+void tell_sources(int rank, int status);
 
 // ---- completion.cpp: all under the lock ----
 
 // An operation with the caller's options towards a rank; held until let_go().
 operation *begin(int target, const sea_opts *opts);
+operation *begin_external(int target, const sea_opts *opts); // counted by no fence
 // Runs start(op) now or when its start condition has come true. SEA_ERR_HANDLE: nothing was begun.
 int check_after(const sea_opts *opts);
 enum class start_time : std::uint8_t { now, later, never };

@@ -5,6 +5,12 @@
 #include "base/transport.hpp"
 #include "onesea.h"
 
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+
 namespace onesea::core {
 
 // Handler numbers of the library itself follow those of programs.
@@ -13,7 +19,6 @@ enum internal_am : int {
     am_leave,                   // coll: the barrier of sea_finalize
     am_data,                    // data: a call on a structure, executed at its owner
     am_channel,                 // msg: channels
-    am_message,                 // msg: matched messages
     am_id_end
 };
 
@@ -34,6 +39,77 @@ void nudge();
 bool alive(int rank); // of a rank that the job has had
 std::uint32_t ended();
 int ended_rank(std::uint32_t i);
+
+// The engine lock, for the functions below that want it held. A lock of an upper layer is taken inside it, never
+// around.
+using locked = std::unique_lock<std::mutex>;
+locked enter();
+
+// ---- Operations that a layer above makes and completes (external.cpp) ----
+// They have handles, counters and start conditions like any other and can be waited for with them, but concern no fence
+// and no SEA_OP_ALL.
+
+struct external_plan {
+    int target = -1;              // the rank whose end or silence ends it, and that may pull and answer; -1: none
+    const void *memory = nullptr; // what the target may pull
+    std::size_t bytes = 0;
+};
+
+// Runs one as the options say: calls start(id) with the engine lock held, now or when the start condition has come
+// true, and returns as any call with those options; only one that blocks waits for its end. The error of one without a
+// handle goes to the next fence of its target, or of this rank. A target counter and SEA_ORDERED give SEA_ERR_INVALID.
+int run_external(const char *function, const external_plan &plan, const sea_opts *opts,
+                 std::function<void(std::uint64_t id)> start);
+
+// Completes it, once; an id that is used up is passed over. Without the lock, and with it.
+void end_external(std::uint64_t id, int status, std::string text = {});
+void end_external(const locked &, std::uint64_t id, int status, std::string text = {});
+
+// Is this a handle in use of an external operation?
+bool is_external(sea_op handle);
+
+// Fetches the first `bytes` of the memory of an external operation of rank `source`, towards this rank, then calls
+// done(argument, status) under the lock. The memory `to` must stay until then.
+void pull_external(const locked &, int source, std::uint64_t id, void *to, std::size_t bytes,
+                   void (*done)(void *argument, int status), void *argument);
+// Ends an external operation of rank `source` towards this rank; nothing happens if that has ended itself.
+void answer_external(const locked &, int source, std::uint64_t id, int status);
+
+// ---- Frames of layers above ----
+
+enum class upper : std::uint8_t { message, channel, data };
+inline constexpr std::size_t uppers = 3;
+
+// What comes from other ranks: kind, position and id of the frame as they were sent. Under the lock; the payload is
+// 8-byte aligned and dies on return. Nothing of it is to be trusted. Set before sea_init(), by static initialisers.
+struct upper_frame {
+    int source;
+    std::uint8_t kind;
+    std::uint64_t position, id;
+    std::span<const std::byte> payload;
+};
+void set_frame_function(upper layer, void (*fn)(const upper_frame &frame));
+
+// Sends one, in order with all others sent by this function to that rank; bytes <= frame_room(rank). It is copied.
+// SEA_OK or SEA_ERR_DEAD (no text).
+int send_frame(const locked &, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
+               const void *payload, std::size_t bytes);
+std::size_t frame_room(int rank);
+// Sends what was held back to share a packet: a call that sent something and does not wait ends with it.
+void flush_frames(const locked &);
+
+// ---- Progress of layers above ----
+
+struct progress_source {
+    // A round of work, under the lock: true if anything happened. Bounded; others wait meanwhile.
+    bool (*poll)();
+    // Is there nothing to do? Asked under the lock before a thread sleeps, when doorbells are already answered.
+    bool (*quiet)();
+    // The rank has ended (SEA_ERR_DEAD), or its link was given up (SEA_ERR_LINK). Under the lock.
+    void (*gone)(int rank, int status);
+};
+// By static initialisers.
+void add_progress_source(const progress_source &source);
 
 // Now plus this thread's sea_set_timeout(), or `never`.
 nanoseconds thread_deadline();

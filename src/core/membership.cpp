@@ -16,6 +16,7 @@ void rank_is_gone(int rank)
     close_window(rank);
     e.for_each_transport([&](transport &t) { t.peer_gone(rank, cleanly); });
     fail_operations_on(rank, SEA_ERR_DEAD);
+    tell_sources(rank, SEA_ERR_DEAD);
     if (cleanly) return;
     handler_task task;
     task.what = handler_task::kind::death;
@@ -26,7 +27,11 @@ void rank_is_gone(int rank)
 
 } // namespace
 
-void engine_state::unreachable(int source) { fail_operations_on(source, SEA_ERR_LINK); }
+void engine_state::unreachable(int source)
+{
+    fail_operations_on(source, SEA_ERR_LINK);
+    tell_sources(source, SEA_ERR_LINK);
+}
 
 void fail_operations_on(int rank, int status)
 {

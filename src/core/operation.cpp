@@ -3,7 +3,7 @@
 
 namespace onesea::core {
 
-operation *operation_table::take()
+operation *operation_table::take(bool in_order)
 {
     if (unused_.empty()) {
         all_.emplace_back();
@@ -13,18 +13,32 @@ operation *operation_table::take()
     operation *op = &all_[unused_.back()];
     unused_.pop_back();
     op->state = operation::phase::active;
-    op->older = newest_;
-    op->newer = nullptr;
-    (newest_ ? newest_->newer : oldest_) = op;
-    newest_ = op;
+    append(op, in_order);
     return op;
+}
+
+void operation_table::append(operation *op, bool in_order)
+{
+    chain &c = in_order ? in_order_ : others_;
+    op->in_order = in_order;
+    op->older = c.newest;
+    op->newer = nullptr;
+    (c.newest ? c.newest->newer : c.oldest) = op;
+    c.newest = op;
 }
 
 void operation_table::finish_order(operation *op)
 {
-    (op->older ? op->older->newer : oldest_) = op->newer;
-    (op->newer ? op->newer->older : newest_) = op->older;
+    chain &c = op->in_order ? in_order_ : others_;
+    (op->older ? op->older->newer : c.oldest) = op->newer;
+    (op->newer ? op->newer->older : c.newest) = op->older;
     op->older = op->newer = nullptr;
+}
+
+void operation_table::leave_order(operation *op)
+{
+    finish_order(op);
+    append(op, false);
 }
 
 void operation_table::release(operation *op)

@@ -37,6 +37,8 @@ struct operation_state {
     bool call_waits = false;     // its call returns when it is locally complete, not before
     bool awaits_reply = false;   // its messages being executed is not its end: an answer comes
     bool counted_ordered = false;
+    bool external = false;  // a layer above makes and completes it; no fence counts it
+    bool in_order = false;  // SEA_OP_ALL waits for it
     std::uint8_t epoch = 0; // of its peer's fence
     std::uint8_t kind = SEA_ERROR_PUT;
     std::int32_t target = -1;
@@ -76,16 +78,17 @@ struct operation : delivery, operation_state {
     std::string error_text;
     std::function<void(operation *)> start; // deferred only
     std::vector<std::uint32_t> dependents;
-    operation *older = nullptr, *newer = nullptr; // all unfinished ones, in the order of their calls
+    operation *older = nullptr, *newer = nullptr; // of its chain: unfinished ones, in the order of their calls
 };
 
 class operation_table {
   public:
-    operation *take();                // state active, at the young end of the order
-    void finish_order(operation *op); // out of the order: it has completed
-    void release(operation *op);      // its number may be used again, by another generation
+    operation *take(bool in_order = true); // state active, at the young end of the order, or only in the other chain
+    void finish_order(operation *op);      // out of its chain: it has completed
+    void leave_order(operation *op);       // into the other chain
+    void release(operation *op);           // its number may be used again, by another generation
     operation *at(std::uint32_t index) { return &all_[index]; }
-    operation *oldest() const { return oldest_; }
+    operation *oldest() const { return in_order_.oldest; }
 
     static std::uint64_t id_of(const operation *op) { return std::uint64_t(op->generation) << 32 | (op->index + 1); }
     // nullptr: used up. *known false: never given out.
@@ -94,17 +97,22 @@ class operation_table {
     template <class Use>
     void for_each_unfinished(Use &&use)
     {
-        for (operation *op = oldest_; op;) {
-            operation *next = op->newer;
-            use(op);
-            op = next;
-        }
+        for (chain *c : {&in_order_, &others_})
+            for (operation *op = c->oldest; op;) {
+                operation *next = op->newer;
+                use(op);
+                op = next;
+            }
     }
 
   private:
     std::deque<operation> all_;
     std::vector<std::uint32_t> unused_;
-    operation *oldest_ = nullptr, *newest_ = nullptr;
+    struct chain {
+        operation *oldest = nullptr, *newest = nullptr;
+    } in_order_, others_; // what SEA_OP_ALL waits for, and external operations
+
+    void append(operation *op, bool in_order);
 };
 
 } // namespace onesea::core

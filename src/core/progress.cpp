@@ -113,7 +113,7 @@ void block(locked &lock, nanoseconds until)
         quiet &= t.arm(s.waiters.load() > 0);
         until = std::min(until, t.deadline());
     });
-    if (quiet) {
+    if (quiet && sources_are_quiet()) {
         sleeping_place place;
         lock.unlock();
         sleep_in_ppoll(place, until);
@@ -251,6 +251,7 @@ bool progress_once()
     nanoseconds now = e.sleep.last_look = now_ns();
     bool any = false;
     e.for_each_transport([&](transport &t) { any |= t.poll(now); });
+    any |= poll_sources();
     if (e.arena.header().membership.load(std::memory_order_acquire) != e.seen_membership) {
         check_membership();
         any = true;

@@ -87,11 +87,11 @@ void on_pull(int source, const frame &head, std::span<const std::byte> payload)
     std::uint64_t wanted[2];
     operation *op = engine().operations.find(head.position);
     if (!read_words(payload, wanted) || !op || op->state != operation::phase::active || op->target != source ||
-        op->bytes != wanted[0])
+        (op->external ? op->bytes < wanted[0] : op->bytes != wanted[0]))
         return send_done(source, head.id, SEA_ERR_HANDLE, head.position);
     ++op->parts;
     ++op->deliveries;
-    send_data(source, head.id, wanted[1], op->memory, op->bytes, nullptr, op);
+    send_data(source, head.id, wanted[1], op->memory, wanted[0], nullptr, op);
 }
 
 // All answers of a get of several pieces end together.
@@ -350,6 +350,8 @@ void engine_state::receive(int source, const frame &head, std::span<const std::b
         return on_extent(source, head, payload);
     case frame_type::usage:
         return on_usage(source, head);
+    case frame_type::upper:
+        return receive_upper(source, head, payload);
     }
     log(level::warn, "rank {} sent a frame of unknown type {}", source, unsigned(head.type));
 }

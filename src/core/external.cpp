@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// What core offers layers above it that speak with other ranks themselves: operations that they complete, frames of
+// their own, a part in every round of progress. An external operation has one part of its own, which ends with
+// end_external(), with an answer of its target, or with the target's end; pulls of the target are further parts.
+#include "core/engine.hpp"
+#include "core/transfer.hpp"
+
+#include <array>
+#include <utility>
+
+namespace onesea::core {
+namespace {
+
+std::array<void (*)(const upper_frame &), uppers> &frame_functions()
+{
+    static std::array<void (*)(const upper_frame &), uppers> all{}; // static initialisers fill it
+    return all;
+}
+
+std::vector<progress_source> &sources()
+{
+    static auto &all = *new std::vector<progress_source>; // never destroyed: programs may finalize at their exit
+    return all;
+}
+
+int check_external(const char *function, const sea_opts *opts)
+{
+    if (int s = check_opts(opts, engine().rank)) return s;
+    if (!opts) return SEA_OK;
+    if (opts->flags & SEA_ORDERED) return fail(SEA_ERR_INVALID, "{}: SEA_ORDERED has no meaning here", function);
+    if (opts->target_counter != SEA_NULL || raw_counter(opts))
+        return fail(SEA_ERR_INVALID, "{}: this operation has no target counter", function);
+    return SEA_OK;
+}
+
+operation *find_external(std::uint64_t id)
+{
+    operation *op = engine().operations.find(id);
+    return op && op->external && op->state == operation::phase::active ? op : nullptr;
+}
+
+struct pulling {
+    void (*done)(void *argument, int status);
+    void *argument;
+};
+
+void pulled(operation *op)
+{
+    auto *what = static_cast<pulling *>(op->context);
+    what->done(what->argument, op->status);
+    delete what;
+}
+
+void ask_for_data(operation *op, std::uint64_t id, void *to, std::size_t bytes)
+{
+    op->local_at_end = true;
+    op->memory = to;
+    op->bytes = op->reply_bytes = bytes;
+    op->answers = 1;
+    const std::uint64_t wanted[2] = {bytes, reinterpret_cast<std::uint64_t>(to)};
+    outgoing m;
+    m.head.type = frame_type::pull;
+    m.head.position = id;
+    m.payload = wanted;
+    m.bytes = sizeof wanted;
+    send_message(op, op->target, m, ends_by::answer);
+}
+
+} // namespace
+
+int run_external(const char *function, const external_plan &plan, const sea_opts *opts,
+                 std::function<void(std::uint64_t)> start)
+{
+    if (int s = check_external(function, opts)) return s;
+    locked lock = enter();
+    if (int s = check_after(opts)) return s;
+    operation *op = begin_external(plan.target, opts);
+    run_or_defer(op, [=, begin = std::move(start)](operation *o) {
+        o->local_at_end = true;
+        o->memory = const_cast<void *>(plan.memory);
+        o->bytes = plan.bytes;
+        o->awaits_reply = plan.target >= 0;
+        ++o->parts;
+        begin(operation_table::id_of(o));
+    });
+    return conclude(lock, op, opts, true);
+}
+
+void end_external(const locked &, std::uint64_t id, int status, std::string text)
+{
+    operation *op = find_external(id);
+    if (!op) return;
+    if (status != SEA_OK && !text.empty()) note_error(op, status, std::move(text));
+    part_done(op, status);
+    run_startable();
+    notify_progress();
+}
+
+void end_external(std::uint64_t id, int status, std::string text)
+{
+    locked lock = enter();
+    end_external(lock, id, status, std::move(text));
+}
+
+bool is_external(sea_op handle)
+{
+    locked lock = enter();
+    operation *op = engine().operations.find(handle);
+    return op && op->external && op->held;
+}
+
+void pull_external(const locked &, int source, std::uint64_t id, void *to, std::size_t bytes, void (*done)(void *, int),
+                   void *argument)
+{
+    if (!engine().route(source)) return done(argument, SEA_ERR_DEAD);
+    if (bytes == 0) return done(argument, SEA_OK);
+    operation *op = begin(source, nullptr);
+    op->finished = pulled;
+    op->context = new pulling{done, argument};
+    run_or_defer(op, [=](operation *o) { ask_for_data(o, id, to, bytes); });
+    let_go(op);
+}
+
+void answer_external(const locked &, int source, std::uint64_t id, int status) { send_done(source, id, status); }
+
+void set_frame_function(upper layer, void (*fn)(const upper_frame &)) { frame_functions()[std::size_t(layer)] = fn; }
+
+int send_frame(const locked &, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
+               const void *payload, std::size_t bytes)
+{
+    transport *t = engine().route(rank);
+    if (!t) return SEA_ERR_DEAD;
+    outgoing m;
+    m.head.type = frame_type::upper;
+    m.head.aux = std::uint16_t(unsigned(layer) | unsigned(kind) << 8);
+    m.head.position = position;
+    m.head.id = id;
+    m.payload = payload;
+    m.bytes = bytes;
+    m.ordered = true;
+    t->send(rank, m);
+    return SEA_OK;
+}
+
+std::size_t frame_room(int rank)
+{
+    transport *t = engine().route(rank);
+    return t ? t->max_frame(rank) : 0;
+}
+
+void flush_frames(const locked &) { activity(); }
+
+void receive_upper(int source, const frame &head, std::span<const std::byte> payload)
+{
+    const unsigned layer = head.aux & 0xffu;
+    if (layer >= uppers || !frame_functions()[layer]) return;
+    frame_functions()[layer]({source, std::uint8_t(head.aux >> 8), head.position, head.id, payload});
+}
+
+void add_progress_source(const progress_source &source) { sources().push_back(source); }
+
+bool poll_sources()
+{
+    bool any = false;
+    for (const progress_source &s : sources()) any |= s.poll && s.poll();
+    return any;
+}
+
+bool sources_are_quiet()
+{
+    for (const progress_source &s : sources())
+        if (s.quiet && !s.quiet()) return false;
+    return true;
+}
+
+void tell_sources(int rank, int status)
+{
+    for (const progress_source &s : sources())
+        if (s.gone) s.gone(rank, status);
+}
+
+} // namespace onesea::core
