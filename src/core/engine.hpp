@@ -135,7 +135,7 @@ engine_state &engine();
 // ---- external.cpp ----
 void receive_upper(int source, const frame &head, std::span<const std::byte> payload);
 bool poll_sources();
-bool sources_are_quiet();
+nanoseconds sources_rest();
 void tell_sources(int rank, int status);
 
 // ---- completion.cpp: all under the lock ----

@@ -5,6 +5,7 @@
 #include "core/engine.hpp"
 #include "core/transfer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -23,7 +24,7 @@ std::vector<progress_source> &sources()
     return all;
 }
 
-int check_external(const char *function, const sea_opts *opts)
+int check_options(const char *function, const sea_opts *opts)
 {
     if (int s = check_opts(opts, engine().rank)) return s;
     if (!opts) return SEA_OK;
@@ -71,7 +72,7 @@ void ask_for_data(operation *op, std::uint64_t id, void *to, std::size_t bytes)
 int run_external(const char *function, const external_plan &plan, const sea_opts *opts,
                  std::function<void(std::uint64_t)> start)
 {
-    if (int s = check_external(function, opts)) return s;
+    if (int s = check_options(function, opts)) return s;
     locked lock = enter();
     if (int s = check_after(opts)) return s;
     operation *op = begin_external(plan.target, opts);
@@ -86,7 +87,7 @@ int run_external(const char *function, const external_plan &plan, const sea_opts
     return conclude(lock, op, opts, true);
 }
 
-void end_external(const locked &, std::uint64_t id, int status, std::string text)
+void end_external(engine_held_t, std::uint64_t id, int status, std::string text)
 {
     operation *op = find_external(id);
     if (!op) return;
@@ -99,17 +100,30 @@ void end_external(const locked &, std::uint64_t id, int status, std::string text
 void end_external(std::uint64_t id, int status, std::string text)
 {
     locked lock = enter();
-    end_external(lock, id, status, std::move(text));
+    end_external(engine_held, id, status, std::move(text));
 }
 
-bool is_external(sea_op handle)
+void set_external_context(engine_held_t, std::uint64_t id, void *context)
 {
-    locked lock = enter();
-    operation *op = engine().operations.find(handle);
-    return op && op->external && op->held;
+    if (operation *op = find_external(id)) op->context = context;
 }
 
-void pull_external(const locked &, int source, std::uint64_t id, void *to, std::size_t bytes, void (*done)(void *, int),
+void *external_context(engine_held_t, std::uint64_t id)
+{
+    operation *op = find_external(id);
+    return op ? op->context : nullptr;
+}
+
+int check_external(engine_held_t, const char *function, sea_op handle)
+{
+    operation *op = engine().operations.find(handle);
+    if (op && op->external && op->held) return SEA_OK;
+    return fail(SEA_ERR_HANDLE, "{}: {:#x} is no handle in use of such an operation", function, handle);
+}
+
+void count_message(int rank, std::uint64_t bytes) { count(rank, &pair_counts::messages, bytes, 0); }
+
+void pull_external(engine_held_t, int source, std::uint64_t id, void *to, std::size_t bytes, void (*done)(void *, int),
                    void *argument)
 {
     if (!engine().route(source)) return done(argument, SEA_ERR_DEAD);
@@ -121,11 +135,11 @@ void pull_external(const locked &, int source, std::uint64_t id, void *to, std::
     let_go(op);
 }
 
-void answer_external(const locked &, int source, std::uint64_t id, int status) { send_done(source, id, status); }
+void answer_external(engine_held_t, int source, std::uint64_t id, int status) { send_done(source, id, status); }
 
 void set_frame_function(upper layer, void (*fn)(const upper_frame &)) { frame_functions()[std::size_t(layer)] = fn; }
 
-int send_frame(const locked &, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
+int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
                const void *payload, std::size_t bytes)
 {
     transport *t = engine().route(rank);
@@ -148,7 +162,7 @@ std::size_t frame_room(int rank)
     return t ? t->max_frame(rank) : 0;
 }
 
-void flush_frames(const locked &) { activity(); }
+void flush_frames(engine_held_t) { activity(); }
 
 void receive_upper(int source, const frame &head, std::span<const std::byte> payload)
 {
@@ -166,11 +180,12 @@ bool poll_sources()
     return any;
 }
 
-bool sources_are_quiet()
+nanoseconds sources_rest()
 {
+    nanoseconds least = never;
     for (const progress_source &s : sources())
-        if (s.quiet && !s.quiet()) return false;
-    return true;
+        if (s.rest) least = std::min(least, s.rest());
+    return least;
 }
 
 void tell_sources(int rank, int status)

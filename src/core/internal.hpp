@@ -44,6 +44,8 @@ int ended_rank(std::uint32_t i);
 // around.
 using locked = std::unique_lock<std::mutex>;
 locked enter();
+inline constexpr struct engine_held_t {
+} engine_held; // first argument of functions that are called with it
 
 // ---- Operations that a layer above makes and completes (external.cpp) ----
 // They have handles, counters and start conditions like any other and can be waited for with them, but concern no fence
@@ -63,17 +65,20 @@ int run_external(const char *function, const external_plan &plan, const sea_opts
 
 // Completes it, once; an id that is used up is passed over. Without the lock, and with it.
 void end_external(std::uint64_t id, int status, std::string text = {});
-void end_external(const locked &, std::uint64_t id, int status, std::string text = {});
+void end_external(engine_held_t, std::uint64_t id, int status, std::string text = {});
 
-// Is this a handle in use of an external operation?
-bool is_external(sea_op handle);
+// What a layer keeps with an unfinished operation; nullptr: nothing, or it is none in use.
+void set_external_context(engine_held_t, std::uint64_t id, void *context);
+void *external_context(engine_held_t, std::uint64_t id);
+// SEA_OK, or SEA_ERR_HANDLE with the text set: is it a handle in use, and of an external operation?
+int check_external(engine_held_t, const char *function, sea_op handle);
 
 // Fetches the first `bytes` of the memory of an external operation of rank `source`, towards this rank, then calls
 // done(argument, status) under the lock. The memory `to` must stay until then.
-void pull_external(const locked &, int source, std::uint64_t id, void *to, std::size_t bytes,
+void pull_external(engine_held_t, int source, std::uint64_t id, void *to, std::size_t bytes,
                    void (*done)(void *argument, int status), void *argument);
 // Ends an external operation of rank `source` towards this rank; nothing happens if that has ended itself.
-void answer_external(const locked &, int source, std::uint64_t id, int status);
+void answer_external(engine_held_t, int source, std::uint64_t id, int status);
 
 // ---- Frames of layers above ----
 
@@ -92,19 +97,23 @@ void set_frame_function(upper layer, void (*fn)(const upper_frame &frame));
 
 // Sends one, in order with all others sent by this function to that rank; bytes <= frame_room(rank). It is copied.
 // SEA_OK or SEA_ERR_DEAD (no text).
-int send_frame(const locked &, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
+int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
                const void *payload, std::size_t bytes);
 std::size_t frame_room(int rank);
 // Sends what was held back to share a packet: a call that sent something and does not wait ends with it.
-void flush_frames(const locked &);
+void flush_frames(engine_held_t);
+
+// A message of a layer above, in the statistics. Any thread; the lock held for ranks of other nodes.
+void count_message(int rank, std::uint64_t bytes);
 
 // ---- Progress of layers above ----
 
 struct progress_source {
     // A round of work, under the lock: true if anything happened. Bounded; others wait meanwhile.
     bool (*poll)();
-    // Is there nothing to do? Asked under the lock before a thread sleeps, when doorbells are already answered.
-    bool (*quiet)();
+    // Asked under the lock before a thread sleeps, when doorbells are already answered: how long it may, at most; 0:
+    // there is work.
+    nanoseconds (*rest)();
     // The rank has ended (SEA_ERR_DEAD), or its link was given up (SEA_ERR_LINK). Under the lock.
     void (*gone)(int rank, int status);
 };

@@ -113,7 +113,9 @@ void block(locked &lock, nanoseconds until)
         quiet &= t.arm(s.waiters.load() > 0);
         until = std::min(until, t.deadline());
     });
-    if (quiet && sources_are_quiet()) {
+    const nanoseconds rest = quiet ? sources_rest() : 0;
+    if (rest != never && rest != 0) until = std::min(until, now_ns() + rest);
+    if (quiet && rest != 0) {
         sleeping_place place;
         lock.unlock();
         sleep_in_ppoll(place, until);
