@@ -9,6 +9,7 @@
 #include "base/counts_page.hpp"
 #include "base/error.hpp"
 #include "base/transport.hpp"
+#include "core/engine_lock.hpp"
 #include "core/handlers.hpp"
 #include "core/internal.hpp"
 #include "core/operation.hpp"
@@ -55,7 +56,7 @@ enum class role : std::uint8_t { absent, starting, running, ended, forked };
 
 class engine_state final : public sink {
   public:
-    std::mutex mutex; // the engine lock
+    engine_lock mutex; // the engine lock
     std::atomic<role> state{role::absent};
 
     int rank = -1;
@@ -105,7 +106,7 @@ class engine_state final : public sink {
 
     // progress.cpp
     struct sleeping_state {
-        std::condition_variable changed;
+        std::condition_variable_any changed;
         std::atomic<int> waiters{0};      // threads in wait()
         int parked = 0;                   // of them, in `changed`
         std::atomic<bool> blocked{false}; // one thread is in ppoll for all

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/transport.hpp"
+#include "core/engine_lock.hpp"
 #include "onesea.h"
 
 #include <cstdint>
@@ -42,7 +43,7 @@ int ended_rank(std::uint32_t i);
 
 // The engine lock, for the functions below that want it held. A lock of an upper layer is taken inside it, never
 // around.
-using locked = std::unique_lock<std::mutex>;
+using locked = std::unique_lock<engine_lock>;
 locked enter();
 inline constexpr struct engine_held_t {
 } engine_held; // first argument of functions that are called with it

@@ -178,6 +178,7 @@ int start(const sea_config *config)
     e.arena.slot_at(e.slot).initialized = 1;
     if (int s = open_counts()) return s;
     if (int s = open_transports()) return s;
+    e.mutex.prepare();
     locked lock(e.mutex);
     open_windows();
     e.seen_ended = 0;

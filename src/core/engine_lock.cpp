@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine_lock.hpp"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace onesea::core {
+namespace {
+
+long barrier_everywhere(int command) { return syscall(SYS_membarrier, command, 0, 0); }
+
+long futex(std::atomic<std::uint32_t> &word, int what, std::uint32_t value)
+{
+    static_assert(sizeof word == 4);
+    return syscall(SYS_futex, &word, what | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
+}
+
+} // namespace
+
+void engine_lock::prepare() { by_store_ = barrier_everywhere(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0; }
+
+void engine_lock::lock_slowly()
+{
+    for (int i = 0; i < spins; ++i) {
+        __builtin_ia32_pause();
+        if (try_lock()) return;
+    }
+    sleepers_.fetch_add(1);
+    if (by_store_) barrier_everywhere(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    while (held_.exchange(1, std::memory_order_acquire) != 0) futex(held_, FUTEX_WAIT, 1);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void engine_lock::wake_one() { futex(held_, FUTEX_WAKE, 1); }
+
+} // namespace onesea::core

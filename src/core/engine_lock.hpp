@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine lock: a mutex whose release costs no atomic operation, since every small put takes and releases it.
+//
+// Whoever releases it stores 0 and then looks for sleepers. The processor may do the look before the store, and a
+// thread that goes to sleep in between would not be seen; so the sleeper, who has the time, lets all threads of the
+// process pass a barrier (membarrier(2)) between announcing itself and its last look at the lock: whose store comes
+// later finds the announcement. Where the kernel has no such barrier the release is an exchange.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace onesea::core {
+
+class engine_lock {
+  public:
+    engine_lock() = default;
+    engine_lock(const engine_lock &) = delete;
+    engine_lock &operator=(const engine_lock &) = delete;
+
+    // Asks the kernel for the barrier; before other threads use the lock. Without it releasing is dearer.
+    void prepare();
+
+    bool try_lock()
+    {
+        return held_.load(std::memory_order_relaxed) == 0 && held_.exchange(1, std::memory_order_acquire) == 0;
+    }
+    void lock()
+    {
+        if (!try_lock()) lock_slowly();
+    }
+    void unlock()
+    {
+        if (by_store_)
+            held_.store(0, std::memory_order_release);
+        else
+            held_.exchange(0); // sequentially consistent: before the look
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (sleepers_.load(std::memory_order_relaxed)) wake_one();
+    }
+
+  private:
+    static constexpr int spins = 64;
+    std::atomic<std::uint32_t> held_{0}, sleepers_{0};
+    bool by_store_ = false;
+
+    void lock_slowly();
+    void wake_one();
+};
+
+} // namespace onesea::core
