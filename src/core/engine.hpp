@@ -31,6 +31,7 @@ namespace onesea::core {
 
 // Small puts that need no operation each (quick.cpp): of one epoch of a fence.
 struct quick_puts : delivery {
+    struct peer *of = nullptr;
     int rank = -1;
     std::uint8_t epoch = 0;
 };
@@ -131,7 +132,14 @@ class engine_state final : public sink {
     peer *last_peer = nullptr;
 };
 
-engine_state &engine();
+// Never destroyed: threads of the program may outlive main(). Made at the first use, by a static initialiser perhaps.
+extern std::atomic<engine_state *> the_engine;
+engine_state &make_engine();
+inline engine_state &engine()
+{
+    engine_state *e = the_engine.load(std::memory_order_acquire);
+    return e ? *e : make_engine();
+}
 
 // ---- external.cpp ----
 void receive_upper(int source, const frame &head, std::span<const std::byte> payload);

@@ -231,9 +231,12 @@ int drain_and_leave()
 
 } // namespace
 
-engine_state &engine()
+constinit std::atomic<engine_state *> the_engine{nullptr};
+
+engine_state &make_engine()
 {
-    static auto *e = new engine_state; // never destroyed: threads of the program may outlive main()
+    static auto *e = new engine_state;
+    the_engine.store(e, std::memory_order_release);
     return *e;
 }
 

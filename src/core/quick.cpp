@@ -25,13 +25,6 @@ bool in_reach(place target, std::size_t bytes)
 
 } // namespace
 
-bool plain(const sea_opts *opts)
-{
-    return !opts || (known_size(opts) && !raw_counter(opts) && !opts->op && (opts->flags & ~SEA_NOWAIT) == 0 &&
-                     !opts->origin_counter && !opts->remote_counter && opts->target_counter == SEA_NULL &&
-                     opts->after == SEA_OP_NONE);
-}
-
 void remember_carrier(int rank)
 {
     auto &e = engine();
@@ -44,7 +37,7 @@ void quick_settled(delivery *d, int status)
 {
     auto &e = engine();
     auto *puts = static_cast<quick_puts *>(d);
-    peer &p = e.peer_of(puts->rank);
+    peer &p = *puts->of;
     --p.unfinished[puts->epoch];
     if (status != SEA_OK)
         leave_to_fence(puts->rank, status, SEA_ERROR_PUT,
@@ -59,11 +52,11 @@ void quick_refused(place target, int status)
         fmt::format("rank {} refused a put to {}: {}", target.rank, position_text(target), sea_strerror(status)));
 }
 
-int quick_word(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts)
+int quick_word(sea_addr target, const void *source, std::size_t bytes)
 {
     sea_window_ *window;
     std::uint64_t *word, value;
-    if (bytes != 8 || !source || !plain(opts) || !sea_fast_word_(target, &window, &word)) return not_native;
+    if (bytes != 8 || !source || !sea_fast_word_(target, &window, &word)) return not_native;
     std::memcpy(&value, source, sizeof value);
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
     sea_fast_count_(&window->puts);
@@ -73,7 +66,7 @@ int quick_word(sea_addr target, const void *source, std::size_t bytes, const sea
 int quick_put(place target, const void *source, std::size_t bytes, const sea_opts *opts)
 {
     auto &e = engine();
-    if (bytes - 1 >= quick_limit || !source || !plain(opts)) return not_native;
+    if (bytes - 1 >= quick_limit || !source) return not_native;
     if (e.state.load(std::memory_order_acquire) != role::running) return not_native;
     locked lock = enter();
     if (target.rank != e.last_peer_rank || !e.last_peer || e.waiting_for_all > 0) return not_native;

@@ -14,7 +14,7 @@ peer &engine_state::peer_of(int r)
     auto &place = peers[r];
     if (!place) {
         place = std::make_unique<peer>();
-        for (std::uint8_t i : {0, 1}) place->quick[i] = {{quick_settled}, r, i};
+        for (std::uint8_t i : {0, 1}) place->quick[i] = {{quick_settled}, place.get(), r, i};
     }
     last_peer_rank = r;
     last_peer = place.get();

@@ -318,8 +318,9 @@ using namespace onesea::core;
 
 int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *opts)
 {
-    if (quick_word(target, source, bytes, opts) == SEA_OK) return SEA_OK;
-    if (quick_put(place_of(target), source, bytes, opts) == SEA_OK) return SEA_OK;
+    if (plain(opts) &&
+        (quick_word(target, source, bytes) == SEA_OK || quick_put(place_of(target), source, bytes, opts) == SEA_OK))
+        return SEA_OK;
     if (int s = check_started("sea_put")) return s;
     return core::put("sea_put", place_for(target, bytes, opts), source, bytes, opts);
 }

@@ -36,15 +36,21 @@ int count(int rank, count_word pair_counts::*what, std::uint64_t bytes_out, std:
 inline constexpr std::uint32_t most_unfinished = 8192; // operations on one rank
 
 // No options but SEA_NOWAIT: what can be done at once is complete, and needs no operation.
-bool plain(const sea_opts *opts);
+inline bool plain(const sea_opts *opts)
+{
+    return !opts || (known_size(opts) && !raw_counter(opts) && !opts->op && (opts->flags & ~SEA_NOWAIT) == 0 &&
+                     !opts->origin_counter && !opts->remote_counter && opts->target_counter == SEA_NULL &&
+                     opts->after == SEA_OP_NONE);
+}
 
 // Puts to that rank may be quick from now on, if it is reached by messages.
 void remember_carrier(int rank);
 
-// quick.cpp: SEA_OK if the put was made without an operation; not_native: the long way, which also finds what is wrong.
+// quick.cpp, both with plain options only: SEA_OK if the put was made without an operation; not_native: the long way,
+// which also finds what is wrong.
 int quick_put(place target, const void *source, std::size_t bytes, const sea_opts *opts);
 // As the inlined path of 8 bytes, from which options keep a call.
-int quick_word(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts);
+int quick_word(sea_addr target, const void *source, std::size_t bytes);
 
 // The greatest address of raw space; user memory ends far below.
 inline constexpr std::uint64_t raw_end = std::uint64_t(1) << 62;

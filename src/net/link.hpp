@@ -141,7 +141,7 @@ class link {
     bool any_acked_ = false;
     std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
     struct settling {
-        delivery *done = nullptr;
+        to_tell who;
         std::uint32_t notices = 0; // to have come first
     };
     ring_queue<settling> settling_;

@@ -120,12 +120,12 @@ void link::bundle_acked(bundle *b)
 {
     if (b->acked) return;
     b->acked = true;
-    for (delivery *d : b->done) settling_.push_back({d, ack_notices_});
+    for (const to_tell &t : b->done) settling_.push_back({t, ack_notices_});
     b->done.clear();
     for (bundle::part &part : b->parts) {
         part.of->acked += part.bytes;
         delivery *d = part.of->message.done;
-        if (d && part.of->acked == part.of->message.bytes) settling_.push_back({d, ack_notices_});
+        if (d && part.of->acked == part.of->message.bytes) settling_.push_back({{d, 1}, ack_notices_});
     }
     b->parts.clear();
 }
@@ -142,9 +142,9 @@ void link::drop_front_bundle()
 void link::settle_ready()
 {
     while (!settling_.empty() && std::int32_t(notices_in_ - settling_.front().notices) >= 0) {
-        delivery *d = settling_.front().done;
+        const to_tell who = settling_.front().who;
         settling_.pop_front();
-        d->settled(d, SEA_OK);
+        who.tell(SEA_OK);
     }
 }
 
@@ -289,14 +289,14 @@ void link::settle_all(int status)
     sent_.clear();
     again_.clear();
     in_flight_ = 0;
-    auto tell = [status](delivery *d) {
-        if (d) d->settled(d, status);
+    auto tell = [status](const to_tell &who) {
+        if (who.done) who.tell(status);
     };
-    for (std::size_t i = 0; i < known.size(); ++i) tell(known[i].done);
+    for (std::size_t i = 0; i < known.size(); ++i) tell(known[i].who);
     for (std::size_t i = 0; i < bundles.size(); ++i) {
-        for (delivery *d : bundles[i]->done) tell(d);
+        for (const to_tell &t : bundles[i]->done) tell(t);
         for (bundle::part &part : bundles[i]->parts) // the first of them that is found tells for all
-            if (delivery *d = std::exchange(part.of->message.done, nullptr)) tell(d);
+            tell({std::exchange(part.of->message.done, nullptr), 1});
     }
     outbox_.drop(tell);
 }

@@ -51,7 +51,7 @@ void outbox::push(const outgoing &m, std::size_t limit)
 {
     if (!m.borrow || m.bytes <= copy_limit) return pack(m, limit);
     item long_one;
-    long_one.message = std::make_shared<long_message>(long_message{m, 0, 0});
+    long_one.message = long_message_ref(m);
     long_one.ordered = m.ordered || m.notice;
     queue_.push_back(std::move(long_one));
     bytes_ += m.bytes + frame_bytes;
@@ -78,14 +78,19 @@ void outbox::pack(const outgoing &m, std::size_t limit)
     std::memcpy(to, &head, sizeof head);
     to += sizeof head;
     if (m.prefix_bytes) std::memcpy(to, m.prefix, m.prefix_bytes);
-    if (m.bytes == 8 && !m.prefix_bytes) // the put that programs make most
+    if (m.bytes == 8 && !m.prefix_bytes) { // the put that programs make most
         std::memcpy(to, m.payload, 8);
-    else if (m.bytes)
-        std::memcpy(to + m.prefix_bytes, m.payload, m.bytes);
+    } else {
+        if (m.bytes) std::memcpy(to + m.prefix_bytes, m.payload, m.bytes);
+        std::memset(to + payload, 0, padded(payload) - payload);
+    }
     b.bytes += need;
     bytes_ += need;
     if (!m.done) return;
-    b.done.push_back(m.done);
+    if (!b.done.empty() && b.done.back().done == m.done)
+        ++b.done.back().times;
+    else
+        b.done.push_back({m.done, 1});
     b.asks = true;
 }
 
@@ -120,7 +125,7 @@ bool outbox::add_part(bundle &to, item &from, std::size_t limit)
     append(to, &head, sizeof head);
     to.parts.push_back({from.message, static_cast<const std::byte *>(m.message.payload) + m.cut, std::uint32_t(bytes),
                         std::uint32_t(to.content.size())});
-    to.content.resize(to.content.size() + pad);
+    to.content.resize(to.content.size() + pad, std::byte{});
     to.bytes += frame_bytes + bytes + pad;
     m.cut += bytes;
     bytes_ -= bytes;

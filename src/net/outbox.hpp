@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace onesea::net {
@@ -24,19 +25,75 @@ namespace onesea::net {
 struct long_message {
     outgoing message;
     std::size_t cut = 0, acked = 0;
+    std::uint32_t users = 0; // item and parts
+};
+
+// The last user deletes it. All of a process's links are under one lock, so that counting needs no atomic operation.
+class long_message_ref {
+  public:
+    long_message_ref() = default;
+    explicit long_message_ref(const outgoing &m) : of_(new long_message{m, 0, 0, 1}) {}
+    long_message_ref(const long_message_ref &o) : of_(o.of_) { of_->users += 1; }
+    long_message_ref(long_message_ref &&o) noexcept : of_(std::exchange(o.of_, nullptr)) {}
+    long_message_ref &operator=(long_message_ref o) noexcept
+    {
+        std::swap(of_, o.of_);
+        return *this;
+    }
+    ~long_message_ref()
+    {
+        if (of_ && --of_->users == 0) delete of_;
+    }
+    long_message *operator->() const { return of_; }
+    long_message &operator*() const { return *of_; }
+    explicit operator bool() const { return of_ != nullptr; }
+
+  private:
+    long_message *of_ = nullptr;
+};
+
+// Bytes that grow without being cleared first: they are written at once.
+template <class T>
+struct without_clearing : std::allocator<T> {
+    template <class U>
+    struct rebind {
+        using other = without_clearing<U>;
+    };
+    template <class U>
+    void construct(U *at)
+    {
+        ::new (static_cast<void *>(at)) U;
+    }
+    template <class U, class... From>
+    void construct(U *at, From &&...from)
+    {
+        ::new (static_cast<void *>(at)) U(std::forward<From>(from)...);
+    }
+};
+using byte_run = std::vector<std::byte, without_clearing<std::byte>>;
+
+// Who is told of so many messages in a row.
+struct to_tell {
+    delivery *done = nullptr;
+    std::uint32_t times = 0;
+
+    void tell(int status) const
+    {
+        for (std::uint32_t i = 0; i < times; ++i) done->settled(done, status);
+    }
 };
 
 struct bundle {
     struct part {
-        std::shared_ptr<long_message> of;
+        long_message_ref of;
         const std::byte *data = nullptr;
         std::uint32_t bytes = 0;
         std::uint32_t at = 0; // goes behind so many bytes of content
     };
     std::uint64_t number = 0;
-    std::vector<std::byte> content;
+    byte_run content;
     std::vector<part> parts; // at most most_parts
-    std::vector<delivery *> done;
+    std::vector<to_tell> done;
     std::size_t bytes = 0; // content and parts
     bool ordered = false, asks = false, acked = false;
     unsigned in_flight = 0; // packets that carry it and are neither acknowledged nor lost
@@ -66,7 +123,7 @@ class outbox {
 
     // The next bundle of at most `limit` bytes; not when empty.
     std::unique_ptr<bundle> take(std::size_t limit);
-    // Empties it: tell(delivery *), or of nullptr, for every message of which no bundle has told.
+    // Empties it: tell(to_tell) for every message of which no bundle has told; `done` may be nullptr.
     template <class Tell>
     void drop(Tell &&tell)
     {
@@ -74,9 +131,9 @@ class outbox {
         bytes_ = 0;
         for (std::size_t i = 0; i < queue.size(); ++i) {
             if (queue[i].packed)
-                for (delivery *d : queue[i].packed->done) tell(d);
+                for (const to_tell &t : queue[i].packed->done) tell(t);
             else // a bundle may have told already; bundles that were acknowledged have not
-                tell(std::exchange(queue[i].message->message.done, nullptr));
+                tell({std::exchange(queue[i].message->message.done, nullptr), 1});
         }
     }
 
@@ -84,8 +141,8 @@ class outbox {
 
   private:
     struct item {
-        std::unique_ptr<bundle> packed;        // small messages
-        std::shared_ptr<long_message> message; // or a long one
+        std::unique_ptr<bundle> packed; // small messages
+        long_message_ref message;       // or a long one
         bool ordered = false;
     };
     ring_queue<item> queue_;

@@ -22,7 +22,7 @@ struct waiter : delivery {
     }
 };
 
-outgoing message(std::uint64_t position, const std::vector<std::byte> &data, delivery *done, bool borrow)
+outgoing message(std::uint64_t position, std::span<const std::byte> data, delivery *done, bool borrow)
 {
     outgoing m;
     m.head.type = frame_type::put;
@@ -85,6 +85,38 @@ TEST(outbox, packs_small_messages_behind_each_other)
     EXPECT_EQ(b->done.size(), 20u);
     std::vector<std::byte> memory(160);
     EXPECT_EQ(write_frames(*b, memory), 20u);
+}
+
+TEST(outbox, tells_once_for_each_message_also_if_many_in_a_row_tell_the_same)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    waiter often, other;
+    auto data = noise(8, 1);
+    for (unsigned i = 0; i < 9; ++i) box.push(message(8 * i, data, i == 4 ? &other : &often, false), limit);
+    auto b = box.take(limit);
+    EXPECT_EQ(b->done.size(), 3u);
+    for (const to_tell &t : b->done) t.tell(SEA_OK);
+    EXPECT_EQ(often.told, 8u);
+    EXPECT_EQ(other.told, 1u);
+}
+
+TEST(outbox, pads_with_zeros_whatever_was_in_the_memory_before)
+{
+    bundle_pool pool;
+    auto old = noise(1000, 3);
+    for (unsigned round = 0; round < 2; ++round) {
+        outbox box(pool);
+        for (unsigned i = 0; i < 10; ++i)
+            box.push(message(0, std::span(old).first(round ? 1 + i % 7 : 64), nullptr, false), limit);
+        auto b = box.take(limit);
+        std::span<const std::byte> rest = b->content, payload;
+        while (round && !rest.empty()) {
+            next_frame(&rest, &payload);
+            for (auto *p = payload.data() + payload.size(); p != rest.data(); ++p) EXPECT_EQ(*p, std::byte{});
+        }
+        pool.give(std::move(b));
+    }
 }
 
 TEST(outbox, fills_datagrams_with_the_end_of_one_long_message_and_the_beginning_of_the_next)
@@ -166,7 +198,7 @@ TEST(outbox, tells_everyone_once_when_it_is_dropped)
     box.push(message(0, noise(8, 1), &small, false), limit);
     box.push(message(0, data, &whole, true), limit);
     box.push(message(0, noise(8, 1), &small_too, false), limit);
-    box.drop([](delivery *d) { d->settled(d, SEA_ERR_DEAD); });
+    box.drop([](const to_tell &t) { t.tell(SEA_ERR_DEAD); });
     for (waiter *w : {&small, &small_too, &whole, &begun}) EXPECT_EQ(w->told, 1);
     EXPECT_EQ(b->parts[0].of->message.done, nullptr) << "its bundle would tell again";
     EXPECT_TRUE(box.empty());
