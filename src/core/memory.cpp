@@ -3,6 +3,7 @@
 #include "core/extents.hpp"
 #include "core/transfer.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <sys/uio.h>
@@ -55,14 +56,21 @@ bool accessible(const void *memory, std::size_t bytes)
     auto begin = reinterpret_cast<std::uintptr_t>(memory), end = begin + bytes;
     if (end < begin) return false;
     constexpr std::uintptr_t page = 4096;
+    constexpr std::size_t at_once = 256;
+    std::array<iovec, at_once> from;
+    std::array<char, at_once> bytes_read;
     for (std::uintptr_t at = begin; at < end;) {
-        char byte;
-        iovec to{&byte, 1}, from{reinterpret_cast<void *>(at), 1};
-        if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1) return errno == EPERM || errno == ENOSYS;
-        // the pages between two that are mapped are looked at too, in steps that keep a large range quick
-        std::uintptr_t step = bytes > (64u << 20) ? 256 * page : page;
-        std::uintptr_t next = (at & ~(page - 1)) + step;
-        at = next >= end && at < end - 1 ? end - 1 : next;
+        std::size_t n = 0;
+        for (; n < at_once && at < end; ++n) {
+            from[n] = {reinterpret_cast<void *>(at), 1};
+            // the pages between two that are mapped are looked at too, in steps that keep a large range quick
+            const std::uintptr_t step = bytes > (64u << 20) ? 256 * page : page;
+            const std::uintptr_t next = (at & ~(page - 1)) + step;
+            at = next >= end && at < end - 1 ? end - 1 : next;
+        }
+        iovec to{bytes_read.data(), n};
+        if (process_vm_readv(getpid(), &to, 1, from.data(), n, 0) != ssize_t(n))
+            return errno == EPERM || errno == ENOSYS;
     }
     return true;
 }
