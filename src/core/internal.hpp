@@ -19,7 +19,6 @@ enum internal_am : int {
     am_collective = SEA_AM_IDS, // coll: one message between two members of a team
     am_leave,                   // coll: the barrier of sea_finalize
     am_data,                    // data: a call on a structure, executed at its owner
-    am_channel,                 // msg: channels
     am_id_end
 };
 

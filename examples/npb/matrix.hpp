@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace npb::cg {
+namespace npb {
 
 class matrix_block {
   public:
@@ -27,4 +27,4 @@ class matrix_block {
     std::vector<double> values_;
 };
 
-} // namespace npb::cg
+} // namespace npb
