@@ -71,6 +71,13 @@ strangers=$(nm -D --defined-only "$prefix/lib/libdsm.so" | awk '$2 != "A" { sub(
 [[ -z $strangers ]] || fail "libdsm exports more than dsm_*: $strangers"
 [[ -e $prefix/include/dsmf.inc ]] || fail "dsmf.inc is not installed"
 
+strangers=$(nm -D --defined-only "$prefix/lib/libacp.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^acp_/) print $3 }')
+[[ -z $strangers ]] || fail "libacp exports more than acp_*: $strangers"
+declared=$(sed -n 's/^[a-z].*[ *]\(acp_[a-z0-9_]*\)(.*/\1/p' "$prefix/include/acp.h" "$prefix"/include/acp/*.h 2>/dev/null | sort -u)
+exported=$(nm -D --defined-only "$prefix/lib/libacp.so" | sed -n 's/.* \(acp_[a-z0-9_]*\).*/\1/p' | sort -u)
+absent=$(comm -23 <(echo "$declared") <(echo "$exported"))
+[[ -z $absent ]] || fail "acp.h declares what libacp lacks: $absent"
+
 # ---- the program of the README, word for word
 sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
 "$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "flight.hpp"
+
+#include "errors.hpp"
+
+#include <algorithm>
+
+namespace acp {
+namespace {
+
+constexpr std::size_t failures_kept = 256;
+constexpr std::size_t much = 256;       // from here on each call looks whether the front is complete
+constexpr std::size_t at_each_call = 4; // so many at most
+
+bool means_all(acp_handle_t h) { return h == acp_handle_t(ACP_HANDLE_ALL) || h == acp_handle_t(ACP_HANDLE_CONT); }
+
+} // namespace
+
+flight &in_flight()
+{
+    static auto &all = *new flight; // never destroyed: programs may finalize at their exit
+    return all;
+}
+
+acp_handle_t flight::started(sea_op op)
+{
+    if (op == SEA_OP_NONE) return done();
+    guard lock(mutex_);
+    const acp_handle_t handle = last_.fetch_add(1, std::memory_order_relaxed) + 1;
+    queue_.push_back({handle, op});
+    size_.store(queue_.size(), std::memory_order_release);
+    for (std::size_t i = 0; i < at_each_call && queue_.size() > much && !front_taken_; ++i)
+        if (!finish_front(lock, 0)) break;
+    return handle;
+}
+
+bool flight::look_up(const char *function, acp_handle_t order, sea_op *after)
+{
+    if (means_all(order)) {
+        if (size() > 0) *after = SEA_OP_ALL;
+        return true;
+    }
+    if (order < 0 || order > last_.load(std::memory_order_relaxed)) {
+        report(function, "the start condition %lld is no handle that was given out", (long long)order);
+        return false;
+    }
+    guard lock(mutex_);
+    if (std::find(failed_.begin(), failed_.end(), order) != failed_.end()) {
+        report(function, "the access %lld, which it was to start after, has failed", (long long)order);
+        return false;
+    }
+    auto place = std::lower_bound(queue_.begin(), queue_.end(), order,
+                                  [](const access &a, acp_handle_t h) { return a.handle < h; });
+    if (place != queue_.end() && place->handle == order) *after = place->op;
+    return true;
+}
+
+bool flight::covers(acp_handle_t upto) const
+{
+    return !queue_.empty() && (upto == acp_handle_t(ACP_HANDLE_ALL) || queue_.front().handle <= upto);
+}
+
+// Waits for the front without the lock. False: it is not complete yet.
+bool flight::finish_front(guard &lock, double seconds)
+{
+    const access front = queue_.front();
+    front_taken_ = true;
+    lock.unlock();
+    int s = SEA_ERR_TIMEOUT;
+    if (seconds == 0) {
+        int done = 0;
+        const int status = sea_test(front.op, &done);
+        if (done || status != SEA_OK) s = status;
+    } else {
+        s = sea_wait(front.op, seconds);
+    }
+    const bool over = s != SEA_ERR_TIMEOUT;
+    if (over && s != SEA_OK) report("global memory access", "%lld: %s", (long long)front.handle, sea_last_error());
+    lock.lock();
+    front_taken_ = false;
+    if (over) {
+        queue_.pop_front();
+        size_.store(queue_.size(), std::memory_order_release);
+    }
+    if (over && s != SEA_OK) {
+        failed_.push_back(front.handle);
+        if (failed_.size() > failures_kept) failed_.pop_front();
+    }
+    front_free_.notify_all();
+    return over;
+}
+
+void flight::complete(acp_handle_t upto)
+{
+    if (size() == 0) return;
+    guard lock(mutex_);
+    while (covers(upto)) {
+        if (front_taken_)
+            front_free_.wait(lock);
+        else
+            finish_front(lock, SEA_FOREVER);
+    }
+}
+
+bool flight::pending(acp_handle_t upto)
+{
+    if (size() == 0) return false;
+    guard lock(mutex_);
+    while (covers(upto))
+        if (front_taken_ || !finish_front(lock, 0)) return true;
+    return false;
+}
+
+} // namespace acp

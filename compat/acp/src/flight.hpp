@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The global memory accesses of this process that are under way, in the order of their handles.
+//
+// An access that is complete when its call returns takes a number and nothing else. The others stand in a queue with
+// their operation of onesea.h, until they and all before them are complete; that is also how ACP reports: in order. One
+// thread at a time waits for, or looks at, the front; others wait for it. Start conditions are looked up here and left
+// to onesea.h, which starts each operation as soon as its own condition holds.
+#pragma once
+
+#include "acp.h"
+
+#include <onesea.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+
+namespace acp {
+
+class flight {
+  public:
+    // The handle of an access that is complete, and of one that is under way.
+    acp_handle_t done() { return last_.fetch_add(1, std::memory_order_relaxed) + 1; }
+    acp_handle_t started(sea_op op);
+
+    // The operation to start after. False: that access has failed, or was never made; it is told.
+    bool condition(const char *function, acp_handle_t order, sea_op *after)
+    {
+        *after = SEA_OP_NONE;
+        return order == acp_handle_t(ACP_HANDLE_NULL) || look_up(function, order, after);
+    }
+
+    void complete(acp_handle_t upto);
+    bool pending(acp_handle_t upto);
+    std::size_t size() const { return size_.load(std::memory_order_acquire); }
+
+  private:
+    struct access {
+        acp_handle_t handle;
+        sea_op op;
+    };
+    using guard = std::unique_lock<std::mutex>;
+
+    std::atomic<acp_handle_t> last_{0};
+    std::atomic<std::size_t> size_{0};
+    std::mutex mutex_;
+    std::condition_variable front_free_;
+    bool front_taken_ = false; // a thread waits for the front, without the mutex
+    std::deque<access> queue_;
+    std::deque<acp_handle_t> failed_; // the last ones, for start conditions
+
+    bool look_up(const char *function, acp_handle_t order, sea_op *after);
+    bool covers(acp_handle_t upto) const;
+    bool finish_front(guard &lock, double seconds);
+};
+
+flight &in_flight();
+
+} // namespace acp

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks, starter memory, registrations, addresses.
+#include "battery.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+
+using namespace battery;
+
+STEP(ranks_and_colours)
+{
+    CHECK(self.n >= 1);
+    CHECK(self.me >= 0 && self.me < self.n);
+    CHECK(acp_colors() >= 1);
+    EQUAL(acp_sync(), 0);
+    EQUAL(acp_onesea_rank(self.me), self.me);
+    EQUAL(acp_onesea_rank(self.n), -1);
+    EQUAL(acp_onesea_rank(-1), -1);
+}
+
+STEP(starter_memory_is_zero_and_everywhere)
+{
+    const std::size_t count = (1 << 20) / 8;
+    CHECK(std::all_of(words(), words() + count, [](std::uint64_t w) { return w == 0; }));
+    for (int rank = 0; rank < self.n; ++rank) {
+        const acp_ga_t ga = acp_query_starter_ga(rank);
+        CHECK(ga != ACP_GA_NULL);
+        EQUAL(ga % 8, 0u);
+        EQUAL(acp_query_rank(ga), rank);
+        EQUAL(acp_query_color(ga), 0);
+        EQUAL(acp_query_address(ga) != nullptr, rank == self.me);
+        for (int other = 0; other < rank; ++other) CHECK(acp_query_starter_ga(other) != ga);
+    }
+    EQUAL(acp_query_starter_ga(self.n), ACP_GA_NULL);
+    EQUAL(acp_query_starter_ga(-1), ACP_GA_NULL);
+    acp_sync(); // nobody writes before all have looked
+    words()[count - 1] = std::uint64_t(self.me) + 1;
+    acp_sync();
+    do_copy(word_of(self.me, 0), word_of(self.right(), count - 1), 8);
+    EQUAL(words()[0], std::uint64_t(self.right()) + 1);
+}
+
+STEP(null_is_nobodys)
+{
+    EQUAL(acp_query_rank(ACP_GA_NULL), -1);
+    EQUAL(acp_query_color(ACP_GA_NULL), -1);
+    EQUAL(acp_query_address(ACP_GA_NULL), nullptr);
+    EQUAL(acp_query_rank(~acp_ga_t(0)), -1);
+}
+
+STEP(registrations_keep_address_and_colour)
+{
+    std::vector<char> memory(300000);
+    for (int colour = 0; colour < acp_colors(); ++colour) {
+        const acp_atkey_t key = acp_register_memory(memory.data(), memory.size(), colour);
+        CHECK(key != ACP_ATKEY_NULL);
+        for (std::size_t at : {std::size_t(0), std::size_t(1), std::size_t(4096), memory.size() - 1}) {
+            const acp_ga_t ga = acp_query_ga(key, memory.data() + at);
+            EQUAL(ga, acp_query_ga(key, memory.data()) + at);
+            EQUAL(acp_query_address(ga), static_cast<void *>(memory.data() + at));
+            EQUAL(acp_query_rank(ga), self.me);
+            EQUAL(acp_query_color(ga), colour);
+            EQUAL(acp_onesea_address(ga) >> 40, std::uint64_t(acp_onesea_rank(self.me)));
+        }
+        EQUAL(acp_query_ga(key, memory.data() + memory.size()), acp_query_ga(key, memory.data()) + memory.size());
+        EQUAL(acp_unregister_memory(key), 0);
+    }
+}
+
+STEP(aligned_memory_has_aligned_addresses)
+{
+    alignas(64) static char memory[256];
+    for (int before = 0; before < 16; ++before) {
+        const acp_atkey_t key = acp_register_memory(memory + before, sizeof memory - 16, 0);
+        EQUAL(acp_query_ga(key, memory + 64) % 8, 0u);
+        EQUAL(acp_query_ga(key, memory + 65) % 8, 1u);
+        EQUAL(acp_unregister_memory(key), 0);
+    }
+}
+
+STEP(wrong_registrations_are_told)
+{
+    static char all[256];
+    char *const memory = all + 96;
+    constexpr std::size_t size = 64;
+    ERROR_OF("colour 4", EQUAL(acp_register_memory(memory, size, acp_colors()), ACP_ATKEY_NULL));
+    ERROR_OF("colour -1", EQUAL(acp_register_memory(memory, size, -1), ACP_ATKEY_NULL));
+    ERROR_OF("0 bytes", EQUAL(acp_register_memory(memory, 0, 0), ACP_ATKEY_NULL));
+    ERROR_OF("64 bytes", EQUAL(acp_register_memory(nullptr, 64, 0), ACP_ATKEY_NULL));
+    ERROR_OF("not all mapped", EQUAL(acp_register_memory(reinterpret_cast<void *>(4096), 64, 0), ACP_ATKEY_NULL));
+    const acp_atkey_t key = acp_register_memory(memory, size, 1);
+    ERROR_OF("is not inside", EQUAL(acp_query_ga(key, memory - 64), ACP_GA_NULL));
+    ERROR_OF("is not inside", EQUAL(acp_query_ga(key, memory + 72), ACP_GA_NULL));
+    const acp_ga_t ga = acp_query_ga(key, memory);
+    EQUAL(acp_unregister_memory(key), 0);
+    ERROR_OF("not the start of a registration", EQUAL(acp_unregister_memory(key), -1));
+    ERROR_OF("no registration", EQUAL(acp_query_ga(key, memory), ACP_GA_NULL));
+    ERROR_OF("no registration", EQUAL(acp_query_ga(ACP_ATKEY_NULL, memory), ACP_GA_NULL));
+    ERROR_OF("not the start", EQUAL(acp_unregister_memory(ACP_ATKEY_NULL), -1));
+    EQUAL(acp_query_address(ga), nullptr);
+    ERROR_OF("acp_copy", EQUAL(acp_copy(word_of(self.me, 0), ga, 8, ACP_HANDLE_NULL), 0));
+    ERROR_OF("called before", EQUAL(acp_init(nullptr, nullptr), -1));
+}
+
+STEP(an_unregistered_address_of_another_is_told)
+{
+    if (self.n < 2) return;
+    registered<std::uint64_t> kept(8), gone(8);
+    const acp_ga_t stale = everywhere(gone.at(0))[std::size_t(self.right())];
+    acp_sync();
+    {
+        registered<std::uint64_t> end(std::move(gone));
+    }
+    acp_sync();
+    ERROR_OF("", acp_complete(acp_copy(stale, word_of(self.me, 0), 8, ACP_HANDLE_NULL)));
+    ERROR_OF("", acp_complete(acp_add8(word_of(self.me, 0), stale, 1, ACP_HANDLE_NULL)));
+    acp_sync();
+}
+
+STEP(an_idle_process_uses_no_processor_time)
+{
+    acp_sync();
+    usleep(200000); // what the barrier left to do
+    const double before = processor_seconds();
+    usleep(1000000);
+    const double used = processor_seconds() - before;
+    CHECK(used < 0.02);
+    if (used >= 0.02) std::cerr << "    " << used << " s of processor time in 1 s of sleep\n";
+}
