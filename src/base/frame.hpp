@@ -31,6 +31,7 @@ enum class frame_type : std::uint8_t {
                // In raw space: payload u64 bytes; answered by a value frame: position and its end, or by done
     usage,     // answered by a value frame with three words: capacity, used, largest free
     upper,     // of a layer above core: aux: layer | kind << 8; position, id and payload are the layer's
+    answer,    // ends a message that is a call: position: bytes of the whole answer << 32 | offset; payload: the answer
 };
 
 namespace frame_flags {

@@ -258,6 +258,11 @@ void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *mem
 void run_handler(locked &lock, handler_task &task);
 void receive_message(int source, const frame &head, std::span<const std::byte> payload);
 
+// ---- call.cpp ----
+void execute_call(int source, std::uint64_t id, call_fn fn, std::span<const std::byte> header,
+                  std::span<const std::byte> data);
+void on_answer(int source, const frame &head, std::span<const std::byte> payload);
+
 // ---- fence.cpp ----
 // An operation without a handle has failed: the next fence is to tell it.
 void leave_to_fence(int rank, int status, int kind, std::string text);

@@ -38,6 +38,7 @@ class handler_queue {
     struct entry {
         sea_am_header_fn fn = nullptr;
         void *context = nullptr;
+        call_fn call = nullptr; // of a number of calls, instead of the others
     };
     std::array<entry, am_id_end> table{};
     bool running = false;

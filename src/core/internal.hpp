@@ -11,6 +11,11 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
+
+namespace onesea::shm {
+class heap;
+}
 
 namespace onesea::core {
 
@@ -27,6 +32,42 @@ enum internal_am : int {
 int register_internal_am(int id, sea_am_header_fn fn, void *context);
 int send_internal_am(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
                      std::size_t data_bytes, const sea_opts *opts);
+
+// Calls: messages whose end brings an answer, so that nothing but a request and its answer travels.
+
+// What a call is to be answered with. Goes back as one: head, then tail.
+struct call_reply {
+    static constexpr std::size_t most_head = 128;
+    alignas(8) std::byte head[most_head];
+    std::size_t head_bytes = 0;
+    std::vector<std::byte> tail;
+};
+
+// Runs where the call arrives, under the engine lock: it must be short, wait for nobody and call nothing of onesea.h.
+using call_fn = void (*)(int source, std::span<const std::byte> header, std::span<const std::byte> data,
+                         call_reply &reply);
+
+// Makes an internal number one of calls. What send_internal_am() sends to it is called, too; its answer is dropped.
+int register_call(int id, call_fn fn);
+
+// Sends the call and waits for its answer up to the deadline. SEA_ERR_TIMEOUT: it may still be executed, and data that
+// does not fit a packet may be read up to the next fence.
+int call(int rank, int id, std::span<const std::byte> header, std::span<const std::byte> data,
+         std::vector<std::byte> *answer, nanoseconds deadline);
+
+// The global heap of a rank as this process works on it; heap is nullptr if the rank is of another node.
+struct heap_view {
+    shm::heap *heap = nullptr;
+    std::byte *memory = nullptr; // where offset 0 is mapped
+};
+heap_view heap_in_node(int rank);
+
+// The memory behind a range of the heap of a rank of this node, or of a registration of this rank; else nullptr.
+const void *readable_here(sea_addr address, std::size_t bytes);
+
+// This rank; and SEA_OK, SEA_ERR_RANK or SEA_ERR_DEAD (with text) for another. Only between init and finalize.
+int own_rank();
+int check_rank(int rank);
 
 // Makes progress, then sleeps, until ready(argument) is true, or `deadline` (SEA_ERR_TIMEOUT). `ready` is called
 // without any lock of core held, often, by this thread only; whatever makes it true (a handler, another thread) calls

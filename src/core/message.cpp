@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 
 namespace onesea::core {
 namespace {
@@ -24,13 +26,7 @@ static_assert(sizeof(message_head) == 16);
 
 constexpr std::size_t pad(std::size_t n) { return (n + 7) / 8 * 8; }
 
-struct sending {
-    int rank, id;
-    const void *header;
-    std::size_t header_bytes;
-    const void *data;
-    std::size_t data_bytes;
-};
+} // namespace
 
 void start_message(operation *op, const sending &s, bool ordered, place counter)
 {
@@ -59,6 +55,8 @@ void start_message(operation *op, const sending &s, bool ordered, place counter)
 
 // The layers above tell their own failures; a fence of the program must not tell them again.
 void told_by_its_layer(operation *) {}
+
+namespace {
 
 int send(const sending &s, const sea_opts *opts)
 {
@@ -103,12 +101,24 @@ void answer(const handler_task &task, int status)
     send_done(task.source, task.id, status);
 }
 
+// The data of a call is here: it runs now.
+void run_pulled_call(call_fn fn, const handler_task &task)
+{
+    auto *data = static_cast<std::byte *>(task.buffer);
+    if (task.status == SEA_OK)
+        execute_call(task.source, task.id, fn, {task.bytes.data() + sizeof(message_head), task.header_bytes},
+                     {data, task.data_bytes});
+    else
+        send_done(task.source, task.id, task.status);
+    delete[] data;
+}
+
 void pulled(operation *op)
 {
-    auto *task = static_cast<handler_task *>(op->context);
+    std::unique_ptr<handler_task> task(static_cast<handler_task *>(op->context));
     task->status = op->status;
+    if (call_fn fn = engine().handlers.table[task->number].call) return run_pulled_call(fn, *task);
     engine().handlers.push(std::move(*task));
-    delete task;
 }
 
 void pull(handler_task &&task)
@@ -167,6 +177,19 @@ void run_completion(locked &lock, handler_task &task)
     answer(task, task.status);
 }
 
+// Fetches the data of a call, if there is room for it.
+void pull_for_call(handler_task &&task)
+{
+    auto &e = engine();
+    const std::uint64_t most = e.shm->heap_of(e.rank)->capacity();
+    task.buffer = task.data_bytes <= most ? new (std::nothrow) std::byte[task.data_bytes] : nullptr;
+    if (!task.buffer || !e.route(task.source)) {
+        delete[] static_cast<std::byte *>(task.buffer);
+        return send_done(task.source, task.id, SEA_ERR_MEMORY);
+    }
+    pull(std::move(task));
+}
+
 // Calls the program's function, if there is one, without the lock.
 template <class Function, class... Arguments>
 void tell(locked &lock, Function fn, Arguments... arguments)
@@ -202,6 +225,10 @@ void receive_message(int source, const frame &head, std::span<const std::byte> p
     if (payload.size() < sizeof sizes || sizes.header_bytes > SEA_AM_HEADER_MAX || payload.size() < body ||
         head.aux >= am_id_end || (is_long && payload.size() != body + 8))
         return send_done(source, head.id, SEA_ERR_INTERNAL);
+    const call_fn call = engine().handlers.table[head.aux].call;
+    if (call && !is_long)
+        return execute_call(source, head.id, call, payload.subspan(sizeof sizes, sizes.header_bytes),
+                            payload.subspan(body));
     handler_task task;
     task.source = source;
     task.number = head.aux;
@@ -212,13 +239,14 @@ void receive_message(int source, const frame &head, std::span<const std::byte> p
     task.data_bytes = payload.size() - body;
     if (is_long) std::memcpy(&task.data_bytes, payload.data() + body, 8);
     task.bytes.assign(payload.begin(), payload.end());
+    if (call) return pull_for_call(std::move(task));
     engine().handlers.push(std::move(task));
 }
 
 int register_internal_am(int id, sea_am_header_fn fn, void *context)
 {
     locked lock(engine().mutex);
-    engine().handlers.table[std::size_t(id)] = {fn, context};
+    engine().handlers.table[std::size_t(id)] = {fn, context, nullptr};
     return SEA_OK;
 }
 

@@ -46,11 +46,12 @@ struct operation_state {
     std::int32_t status = SEA_OK;
     std::int32_t failed_start = SEA_OK; // what became of its start condition
     std::uint32_t parts = 0;
-    bool ack_part = false;         // one of the parts ends when all messages have been executed
-    std::uint32_t deliveries = 0;  // messages of transports that still point here
-    std::uint32_t answers = 0;     // parts that end when the last of reply_bytes has come
-    std::uint64_t reply_bytes = 0; // get: still to come
-    place counter_after;           // get: the target counter, told at the end
+    bool ack_part = false;                    // one of the parts ends when all messages have been executed
+    std::uint32_t deliveries = 0;             // messages of transports that still point here
+    std::uint32_t answers = 0;                // parts that end when the last of reply_bytes has come
+    std::uint64_t reply_bytes = 0;            // get: still to come
+    std::vector<std::byte> *answer = nullptr; // call: where the answer goes; reply_bytes: what has come of it
+    place counter_after;                      // get: the target counter, told at the end
 
     // put, atomic: extents of the target that are being asked for
     std::uint32_t checks = 0;

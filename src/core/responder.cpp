@@ -352,6 +352,8 @@ void engine_state::receive(int source, const frame &head, std::span<const std::b
         return on_usage(source, head);
     case frame_type::upper:
         return receive_upper(source, head, payload);
+    case frame_type::answer:
+        return on_answer(source, head, payload);
     }
     log(level::warn, "rank {} sent a frame of unknown type {}", source, unsigned(head.type));
 }

@@ -60,4 +60,15 @@ inline bool in_raw_space(std::uint64_t position, std::uint64_t bytes)
     return address < raw_end && bytes <= raw_end - address;
 }
 
+// message.cpp: an active message, or a call
+struct sending {
+    int rank, id;
+    const void *header;
+    std::size_t header_bytes;
+    const void *data;
+    std::size_t data_bytes;
+};
+void start_message(operation *op, const sending &s, bool ordered, place counter);
+void told_by_its_layer(operation *); // `finished` of operations of the layers above
+
 } // namespace onesea::core

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call on a structure from the caller's side: executed here if the owner is of this node, else by its owner for one
+// message and one answer.
+#pragma once
+
+#include "data/execution.hpp"
+
+#include <string>
+
+namespace onesea::data {
+
+struct asking {
+    const char *function; // of the public interface, for the texts of errors
+    verb what;
+    kind of; // structure, for the texts of errors
+    sea_addr at = SEA_NULL;
+    int owner = -1;
+    std::span<const std::byte> arguments = {};
+    std::span<const std::byte> data = {};
+    sea_addr source = SEA_NULL; // not null: the data lies there, in the owner's heap
+    std::size_t source_bytes = 0;
+    std::span<std::byte> result = {};
+    void *room = nullptr; // for output
+    std::size_t room_bytes = 0;
+    std::size_t *output_bytes = nullptr;      // how much of it came
+    std::vector<std::byte> *output = nullptr; // for output of unknown size, instead of room
+    nanoseconds deadline = never;
+    nanoseconds answer_deadline = 0; // not 0: later than that, for answers that must not be missed
+};
+
+// SEA_OK or an error with its text.
+int ask(const asking &call);
+
+// SEA_OK if the library runs, the handle is not null and its rank lives; with text otherwise.
+int check_handle(const char *function, kind of, sea_addr at);
+
+template <class T>
+std::span<const std::byte> bytes_of(const T &value)
+{
+    return {reinterpret_cast<const std::byte *>(&value), sizeof value};
+}
+template <class T>
+std::span<std::byte> room_of(T &value)
+{
+    return {reinterpret_cast<std::byte *>(&value), sizeof value};
+}
+
+// What a `_from` call stores: as memory of this process where it can be read or was fetched, or left to the owner.
+class source_bytes {
+  public:
+    // 0 bytes: nothing is looked at
+    int find(const char *function, sea_addr address, std::size_t bytes, int owner);
+    void apply(asking &call) const;
+    std::span<const std::byte> here() const { return here_; }
+
+  private:
+    std::span<const std::byte> here_;
+    std::vector<std::byte> fetched_;
+    sea_addr at_owner_ = SEA_NULL;
+    std::size_t bytes_ = 0;
+};
+
+// Memory of the caller as data; SEA_ERR_INVALID if it is null and has bytes, or is larger than any heap.
+int check_data(const char *function, const void *data, std::size_t bytes);
+
+// The heap of a rank of this node; false otherwise.
+owner_heap heap_in_node(int rank);
+
+// Tells ranks to look again at what they wait for; of those that have ended nothing is heard.
+void wake(std::span<const int> ranks, sea_addr at);
+
+// How many wakes this process has had.
+std::uint64_t wakes();
+
+} // namespace onesea::data

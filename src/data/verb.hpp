@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be asked of a structure's owner. The numbers travel between the processes of a job.
+#pragma once
+
+#include <cstdint>
+
+namespace onesea::data {
+
+struct execution;
+using verb_fn = int (*)(execution &);
+
+enum class verb : std::uint16_t {
+    wake, // to a rank that waits at a queue
+    sequence_create,
+    sequence_destroy,
+    sequence_extent,
+    sequence_reserve,
+    sequence_clear,
+    sequence_insert,
+    sequence_erase,
+    sequence_read,
+    sequence_write,
+    sequence_assign,
+    sequence_at,
+    sequence_swap,
+    end
+};
+
+// nullptr: there is none of that number.
+verb_fn function_of(verb v);
+
+} // namespace onesea::data
