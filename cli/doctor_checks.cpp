@@ -5,6 +5,8 @@
 #include "agent/address.hpp"
 #include "agent/binding.hpp"
 #include "agent/environment.hpp"
+#include "agent/hosts.hpp"
+#include "agent/profile_file.hpp"
 #include "agent/start.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -261,6 +263,28 @@ finding choice(const char *name, const char *transport, bool loopback)
     return f;
 }
 
+// Which profile jobs load, and what it says for each kind of path.
+std::vector<finding> tuned()
+{
+    try {
+        const auto chosen = onesea::agent::choose_profile("");
+        const bool found = !chosen.file.empty();
+        std::vector<finding> list{{"profile", health::ok,
+                                   found ? chosen.file : "none: the defaults; 'onesea tune' measures what is best here",
+                                   ""}};
+        for (path_kind path : all_paths) {
+            const path_tuning &values = chosen.values.of(path);
+            const bool changed = values != profile{}.of(path);
+            list.push_back({fmt::format("profile {}", name_of(path)), health::ok,
+                            to_text(path, values) + (changed ? "" : " (the defaults)"), ""});
+        }
+        return list;
+    } catch (const onesea::agent::request_error &e) {
+        return {{"profile", health::bad, e.what(),
+                 "correct or remove it, or measure again: onesea tune; onesea run --profile none runs without it"}};
+    }
+}
+
 } // namespace
 
 std::vector<finding> examine_machine()
@@ -291,6 +315,7 @@ std::vector<finding> examine_choices()
         choice("virtual nodes here", "net", true),
         choice("nodes on two machines", "net", false),
     };
+    for (finding &f : tuned()) list.push_back(std::move(f));
     for (const auto &[name, near] : onesea::agent::unknown_variables(environ))
         list.push_back({"variable " + name, health::warn, "nothing reads it",
                         near.empty() ? "unset it" : "did you mean " + near + "?"});

@@ -95,6 +95,11 @@ void add_job_options(CLI::App &app, job_request &job, raw_options &raw)
     app.add_option("--iface", job.interface, "Network interface for packets between nodes");
     app.add_option("--secure", raw.secure, "Packets between nodes: auth (default), encrypt, off");
     app.add_option("--heap", raw.heap, "Capacity of each rank's global heap, such as 64M or 2G");
+    app.add_option("--profile", job.profiles,
+                   "What 'onesea tune' has measured: a file, or none for the defaults; default: "
+                   "~/.config/onesea/profile.json if it is there. Given again: of the next node")
+        ->expected(1)
+        ->take_all();
     app.add_option("--spawn", job.spare, "Ranks that sea_spawn() may add to each node; default: 16")
         ->check(CLI::Range(0u, shm::max_slots));
     app.add_option("--on-death", raw.on_death, "When a rank fails: kill all (default) or continue");

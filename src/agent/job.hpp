@@ -51,7 +51,8 @@ struct job_request {
     unsigned spare = 16;          // ranks that sea_spawn() may add to each node
     bool continue_on_death = false;
     bind_mode bind = bind_mode::automatic;
-    bool export_all = false; // --env-all
+    std::vector<std::string> profiles; // --profile: of the nodes in order, the last for the rest; empty: the usual
+    bool export_all = false;           // --env-all
     bool show_map = false;
     bool stats = false;     // --stats: tell at the end what the ranks counted
     std::string stats_file; // as JSON there; "": as a table on stderr

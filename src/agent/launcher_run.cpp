@@ -11,6 +11,8 @@
 #include "agent/address.hpp"
 #include "agent/descendants.hpp"
 #include "agent/environment.hpp"
+#include "agent/profile_file.hpp"
+#include "base/log.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -317,12 +319,28 @@ int launcher::run()
     return conclude();
 }
 
+namespace {
+
+std::vector<profile> profiles_for(const job_request &request)
+{
+    std::vector<profile> values;
+    for (const std::string &wanted : request.profiles.empty() ? std::vector<std::string>{""} : request.profiles) {
+        chosen_profile chosen = choose_profile(wanted);
+        log(level::info, "profile {}", chosen.file.empty() ? "none: the defaults" : chosen.file);
+        values.push_back(chosen.values);
+    }
+    return values;
+}
+
+} // namespace
+
 int run_job(const job_request &request)
 {
     placement placed = place(request, is_this_machine);
     if (request.transport == shm::transport_choice::shm && placed.nodes.size() > 1)
         throw request_error(fmt::format(
             "--transport shm cannot reach the ranks of {} nodes; leave it out or use one node", placed.nodes.size()));
+    std::vector<profile> profiles = profiles_for(request);
     if (request.dry_run) {
         fmt::print("{}", describe(placed, request));
         return 0;
@@ -341,7 +359,7 @@ int run_job(const job_request &request)
         std::string folder = command.own_program.substr(0, command.own_program.rfind('/'));
         command.prefix = folder.substr(0, folder.rfind('/'));
     }
-    return launcher(request, std::move(placed), std::move(command)).run();
+    return launcher(request, std::move(placed), std::move(command), std::move(profiles)).run();
 }
 
 } // namespace onesea::agent

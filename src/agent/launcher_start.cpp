@@ -61,10 +61,10 @@ std::string without_last_newline(std::string text)
 
 } // namespace
 
-launcher::launcher(const job_request &request, placement placed, agent_command command)
-    : request_(request), placed_(std::move(placed)), programs_(request.programs), command_(std::move(command)),
-      output_((raise_file_limit(), loop_), request_, placed_), key_(random_hex(shm::key_bytes)), job_id_(random_hex(8)),
-      gone_(placed_.ranks.size())
+launcher::launcher(const job_request &request, placement placed, agent_command command, std::vector<profile> profiles)
+    : request_(request), placed_(std::move(placed)), programs_(request.programs), profiles_(std::move(profiles)),
+      command_(std::move(command)), output_((raise_file_limit(), loop_), request_, placed_),
+      key_(random_hex(shm::key_bytes)), job_id_(random_hex(8)), gone_(placed_.ranks.size())
 {
     input_.emplace(loop_, input_ranks(request_, placed_.ranks.size()),
                    [this](unsigned rank, std::string_view bytes) { send_input(rank, bytes); });
@@ -158,6 +158,7 @@ node_job launcher::job_for(unsigned node) const
     job.continue_on_death = request_.continue_on_death;
     job.stats = request_.stats;
     job.bind = request_.bind;
+    job.tuning = profiles_[std::min<std::size_t>(node, profiles_.size() - 1)];
     job.interface = request_.interface;
     return job;
 }

@@ -36,7 +36,7 @@ struct joining {
 
 class launcher {
   public:
-    launcher(const job_request &request, placement placed, agent_command command);
+    launcher(const job_request &request, placement placed, agent_command command, std::vector<profile> profiles);
     ~launcher();
     int run();
 
@@ -97,8 +97,9 @@ class launcher {
     bool all_local() const;
 
     const job_request &request_;
-    placement placed_;              // grows with the job
-    std::vector<program> programs_; // those of the request, then those of spawned ranks
+    placement placed_;                    // grows with the job
+    std::vector<program> programs_;       // those of the request, then those of spawned ranks
+    const std::vector<profile> profiles_; // of the nodes in order, the last for the rest
     const agent_command command_;
     event_loop loop_;
     output_hub output_;

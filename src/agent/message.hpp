@@ -14,7 +14,7 @@
 
 namespace onesea::agent {
 
-inline constexpr int control_version = 5; // of the messages' meaning; both ends must agree
+inline constexpr int control_version = 6; // of the messages' meaning; both ends must agree
 
 struct message {
     nlohmann::json head;

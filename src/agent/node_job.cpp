@@ -2,6 +2,7 @@
 #include "agent/node_job.hpp"
 
 #include "agent/hosts.hpp"
+#include "agent/profile_file.hpp"
 
 #include <fmt/format.h>
 
@@ -82,6 +83,7 @@ nlohmann::json to_json(const node_job &job)
             {"continue_on_death", job.continue_on_death},
             {"stats", job.stats},
             {"bind", int(job.bind)},
+            {"tuning", nlohmann::json(to_json(job.tuning))},
             {"interface", job.interface},
             {"address", job.address}};
 }
@@ -106,6 +108,7 @@ node_job node_job_from(const nlohmann::json &j)
     j.at("continue_on_death").get_to(job.continue_on_death);
     j.at("stats").get_to(job.stats);
     job.bind = bind_mode(j.at("bind").get<int>());
+    job.tuning = profile_from(j.at("tuning"));
     j.at("interface").get_to(job.interface);
     j.at("address").get_to(job.address);
     check(job);

@@ -4,6 +4,7 @@
 
 #include "agent/job.hpp"
 #include "agent/message.hpp"
+#include "base/profile.hpp"
 
 namespace onesea::agent {
 
@@ -36,6 +37,7 @@ struct node_job {
     bool continue_on_death = false;
     bool stats = false; // tell what the ranks counted
     bind_mode bind = bind_mode::automatic;
+    profile tuning;
     std::string interface; // --iface
     std::string address;   // numeric, what others reach this node by if there is no --iface; "": the agent finds out
 

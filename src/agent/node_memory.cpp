@@ -45,6 +45,7 @@ node_memory::node_memory(const node_job &job) : job_(job)
     plan.secure = job.secure;
     plan.transport = job.transport;
     plan.continue_on_death = job.continue_on_death;
+    plan.tuning = job.tuning;
     if (!from_hex(job.key, plan.key, sizeof plan.key) || !from_hex(job.job_id, plan.job_id, sizeof plan.job_id))
         throw request_error("the launcher sent no key");
     if (int error = shm::arena::create(plan, &arena_, &arena_fd_))

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/frame.hpp"
+#include "base/profile.hpp"
 #include "onesea.h"
 
 #include <array>
@@ -84,6 +85,9 @@ class transport {
 
     // [any] Most payload bytes (prefix included) of one frame to that rank; at least 1280.
     virtual std::size_t max_frame(int rank) const = 0;
+
+    // [any] What was tuned for the path to that rank.
+    virtual const path_tuning &tuning(int rank) const = 0;
 
     // [lock] Takes a message. Never refuses for lack of room: the caller bounds what it has outstanding.
     virtual void send(int rank, const outgoing &message) = 0;

@@ -170,6 +170,9 @@ void set_leave_barrier(int (*fn)(nanoseconds deadline));
 // Runs in sea_finalize() last and at the end of sea_init(): drop or set up state of upper layers.
 void add_lifecycle(void (*started)(), void (*ended)());
 
+// Up to how many bytes the data of a matched message to that rank goes with it (base/profile.hpp).
+std::size_t eager_message_limit(int rank);
+
 // How many ranks the job started with: members of SEA_TEAM_WORLD.
 int world_size();
 

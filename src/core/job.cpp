@@ -131,6 +131,7 @@ int open_net()
     std::memcpy(config.job_key.data(), h.key, config.job_key.size());
     config.secure = net::secure_mode(h.secure);
     config.own_mtu = e.arena.nodes()[h.node].mtu;
+    config.tuning = h.tuning;
     config.lookup = lookup;
     config.ranks = [] { return engine().size(); };
     config.counts = e.counts.get();
@@ -156,6 +157,8 @@ int open_transports()
     auto &e = engine();
     auto &h = e.arena.header();
     bool only_self = h.transport == shm::transport_choice::net;
+    if (e.slot == 0)
+        for (path_kind path : all_paths) log(level::info, "{}: {}", name_of(path), to_text(path, h.tuning.of(path)));
     e.shm = std::make_unique<shm::shm_transport>(e.arena, e.slot, only_self, e);
     e.local_rows = std::make_unique<std::atomic<pair_row *>[]>(h.slots);
     if (int s = open_net()) return s;
@@ -243,6 +246,12 @@ engine_state &make_engine()
 void set_leave_barrier(int (*fn)(nanoseconds)) { leave_barrier = fn; }
 
 void add_lifecycle(void (*started)(), void (*ended)()) { lifecycles().push_back({started, ended}); }
+
+std::size_t eager_message_limit(int rank)
+{
+    transport *t = engine().route(rank);
+    return t ? t->tuning(rank).eager_message : path_tuning{}.eager_message;
+}
 
 int world_size() { return int(engine().arena.header().world.load(std::memory_order_acquire)); }
 

@@ -15,8 +15,6 @@
 namespace onesea::core {
 namespace {
 
-constexpr std::size_t eager_limit = 8192;
-
 struct message_head {
     std::uint32_t header_bytes;
     std::uint32_t zero;
@@ -39,7 +37,8 @@ void start_message(operation *op, const sending &s, bool ordered, place counter)
     outgoing m;
     m.prefix = prefix;
     m.prefix_bytes = sizeof head + pad(s.header_bytes);
-    bool eager = m.prefix_bytes + s.data_bytes <= std::min(eager_limit, t->max_frame(s.rank));
+    const bool fits = m.prefix_bytes + s.data_bytes <= t->max_frame(s.rank);
+    const bool eager = s.data_bytes == 0 || (fits && s.data_bytes <= t->tuning(s.rank).eager);
     std::uint64_t long_bytes = s.data_bytes;
     m.head.type = eager ? frame_type::am : frame_type::am_long;
     m.head.flags = ordered ? frame_flags::ordered : std::uint8_t(0);

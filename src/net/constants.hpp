@@ -40,8 +40,7 @@ inline constexpr std::size_t short_packet = 512; // the same without room for mo
 
 // ---- Sharing packets ----
 inline constexpr std::size_t copy_limit = 1024; // borrowed payloads up to this are copied, so that they share packets
-inline constexpr std::size_t first_release = 4096; // bytes that go behind a lone packet; doubles up to a full send
-inline constexpr std::size_t most_parts = 16;      // long messages that share a packet
+inline constexpr std::size_t most_parts = 16;   // long messages that share a packet
 
 // ---- Times, ns ----
 inline constexpr std::uint64_t microsecond = 1000, millisecond = 1'000'000, second = 1'000'000'000;
@@ -62,7 +61,6 @@ inline constexpr std::uint64_t most_telling = 10 * second; // between two packet
 // ---- Windows, bytes as charged ----
 inline constexpr std::size_t first_grant = 256 * 1024; // before the peer has granted anything
 inline constexpr std::size_t least_grant = 16 * 1024;
-inline constexpr std::size_t most_grant = 768 * 1024;   // more in flight only waits in buffers, and leaves the caches
 inline constexpr std::size_t first_window = 256 * 1024; // of congestion
 inline constexpr std::size_t hold_bytes = 8 << 20;      // ordered bundles that wait for earlier ones, per link
 

@@ -48,10 +48,13 @@ struct datagram {
     std::vector<std::byte> whole; // mode encrypt, and no room
 };
 
+inline constexpr path_tuning usual_tuning{};
+
 struct link_config {
     std::uint32_t own_rank = 0, peer_rank = 0, job_tag = 0;
     direction_keys out{}, in{};
     std::size_t max_datagram = least_datagram;
+    const path_tuning *tuning = &usual_tuning; // outlives the link
     std::uint64_t give_up = default_give_up;
     pair_row *row = nullptr; // where it counts; outlives the link. nullptr: in a row of its own
 };
@@ -83,10 +86,13 @@ class link {
     std::uint64_t deadline() const;
     void on_time(std::uint64_t now);
 
-    void set_grant(std::size_t bytes) { grant_ = bytes; }
+    void set_grant(std::size_t bytes) { grant_ = std::min<std::size_t>(bytes, config_.tuning->window); }
     // The kernel may lose a send of many datagrams as one: so much of the window may be in one, that what comes behind
     // it shows the loss.
-    std::size_t most_in_one_send() const { return congestion_.bytes() / 4; }
+    std::size_t most_in_one_send() const
+    {
+        return std::min<std::size_t>(congestion_.bytes() / 4, config_.tuning->fragment);
+    }
     std::uint64_t last_heard() const { return last_heard_; }
     bool has_queued() const { return !outbox_.empty(); }
     bool idle() const { return outbox_.empty() && bundles_.empty() && settling_.empty(); }
@@ -122,7 +128,7 @@ class link {
     outbox outbox_;
     std::uint64_t held_since_ = 0;                // its front waits for company; 0: it has not been looked at
     std::size_t released_ = 0;                    // bytes of the outbox that wait for nobody any more
-    std::size_t release_ = first_release;         // as many need not wait for company
+    std::size_t release_;                         // as many need not wait for company
     ring_queue<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
     std::uint64_t first_bundle_ = 0;
     ring_queue<std::uint64_t> again_; // bundles to be sent again
@@ -165,11 +171,12 @@ class link {
     std::size_t unacked_in_ = 0; // bytes, charged, since the last ack went out
     bool ack_now_ = false;
     std::uint64_t ack_at_ = never;
-    std::size_t grant_ = first_grant;
+    std::size_t grant_;
 
     std::size_t most_content() const { return max_frame() + frame_bytes; }
     std::size_t enough() const;
     bool window_open(std::size_t charge) const;
+    bool fills_own_window(std::size_t charge) const;
     bool front_may_go(std::uint64_t now) const;
     bundle *next_bundle(std::uint64_t now);
     bundle *find(std::uint64_t number);

@@ -16,7 +16,8 @@ std::size_t charge_of(std::size_t bytes) { return bytes + packet_overhead; }
 link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool)
     : config_(config), own_row_(config.row ? nullptr : std::make_unique<pair_row>()),
       row_(config.row ? *config.row : *own_row_), counts_(row_.counts), cipher_(cipher), sink_(to),
-      max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool)
+      max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool), release_(config.tuning->batch),
+      grant_(std::min<std::size_t>(first_grant, config.tuning->window))
 {
 }
 
@@ -36,7 +37,16 @@ bool link::send(const outgoing &m)
 
 bool link::window_open(std::size_t charge) const
 {
-    return in_flight_ == 0 || in_flight_ + charge <= std::min(peer_grant_, congestion_.bytes());
+    return in_flight_ == 0 ||
+           in_flight_ + charge <= std::min({peer_grant_, congestion_.bytes(), std::size_t(config_.tuning->window)});
+}
+
+// Nothing may go behind a packet of that charge, and the peer, which acknowledges every quarter of its grant, has no
+// reason yet to answer.
+bool link::fills_own_window(std::size_t charge) const
+{
+    const std::size_t own = std::min(congestion_.bytes(), std::size_t(config_.tuning->window));
+    return own < peer_grant_ / 2 && in_flight_ + charge + charge_of(std::min(outbox_.bytes(), most_content())) > own;
 }
 
 // Nearly a full send: cutting one in packets costs the kernel a fraction of so many sends.
@@ -69,7 +79,7 @@ bundle *link::next_bundle(std::uint64_t now)
     const std::size_t before = outbox_.bytes(), full = before - before % most_content();
     if (released_ == 0) {
         if (in_flight_ == 0)
-            release_ = first_release;
+            release_ = config_.tuning->batch;
         else if (before >= release_)
             release_ = std::min(2 * release_, gso_bytes);
         released_ = full ? full : before;
@@ -124,7 +134,7 @@ bool link::build(std::uint64_t now, datagram *result)
     if (probes_due_ && build_probe(now, result)) return true;
     if (build_again(now, result)) return true;
     if (bundle *b = next_bundle(now)) {
-        bool last = !front_may_go(now);
+        bool last = !front_may_go(now) || fills_own_window(charge_of(b->bytes));
         bool often = !b->parts.empty() && b->number % 64 == 63;
         build_packet(b, now, often || (last && (b->asks || !outbox_.empty())), result);
         return true;

@@ -127,8 +127,9 @@ struct world {
     party a, b;
     simnet net;
     explicit world(std::uint64_t seed, const sim_rates &rates = {}, secure_mode mode = secure_mode::auth,
-                   std::size_t limit = 1472, nanoseconds give_up = default_give_up)
-        : net((crypto_ready(), seed), rates, a, b, mode, limit, give_up)
+                   std::size_t limit = 1472, nanoseconds give_up = default_give_up,
+                   std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning})
+        : net((crypto_ready(), seed), rates, a, b, mode, limit, give_up, tunings)
     {
         a.net = b.net = &net;
         a.side = 0;
@@ -303,6 +304,21 @@ TEST(link, acknowledges_a_lone_message_at_once)
     EXPECT_EQ(w.net.at(1).counts().packets_out, 1u);
 }
 
+// The receiver would wait with its acknowledgement until much more has come.
+TEST(link, asks_for_an_answer_when_its_own_window_is_full)
+{
+    const path_tuning narrow{.window = 16 * 1024}, wide{.window = 4 << 20};
+    for (auto tunings : {std::array{&narrow, &wide}, std::array{&wide, &narrow}, std::array{&narrow, &narrow}}) {
+        world w(1, {}, secure_mode::auth, 1472, default_give_up, tunings);
+        for (auto side : {0, 1}) w.net.at(side).set_grant(1 << 20);
+        const auto begin = w.net.now();
+        w.a.ask(1'000'000, true, false, false);
+        ASSERT_TRUE(w.finish());
+        w.expect_all_good();
+        EXPECT_LT(w.net.now() - begin, 10 * millisecond) << "some 100 windows of 20 us each";
+    }
+}
+
 TEST(link, lets_small_messages_share_packets)
 {
     world w(1);
@@ -348,7 +364,7 @@ TEST(link, lets_small_packets_share_sends)
     EXPECT_LE(f.l.deadline(), 1000 + hold_limit);
     f.send(1);
     EXPECT_GE(f.build_at(2000), 2u);
-    for (std::size_t enough = 2 * first_release; 2 * enough < f.l.most_in_one_send(); enough *= 2) {
+    for (std::size_t enough = 2 * std::size_t(path_tuning{}.batch); 2 * enough < f.l.most_in_one_send(); enough *= 2) {
         f.send(int(enough / 1024) - 3);
         EXPECT_EQ(f.build_at(3000), 0u) << enough;
         f.send(5);

@@ -23,12 +23,15 @@ namespace {
 
 constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472 bytes fill the largest one
 constexpr std::size_t room_bytes = most_datagram + max_ack_bytes + gso_bytes;
-constexpr std::size_t bytes_per_poll = 256 * 1024; // a third of the largest grant: the sender never waits for an answer
+constexpr std::size_t bytes_per_poll = 256 * 1024; // a third of the usual window: the sender never waits for an answer
 constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
 constexpr std::uint64_t expecting_time = 50 * microsecond; // after a packet; some round trips
 constexpr unsigned looks_when_expecting = 4;
 constexpr unsigned express_packets = 16; // in a share_period: a peer with which it is worth to be connected
+
+// What profile.cpp says may be set.
+static_assert(path_tuning{}.fragment == gso_bytes && path_tuning{}.window >= least_grant);
 
 class net_transport final : public transport {
   public:
@@ -55,6 +58,12 @@ class net_transport final : public transport {
     {
         peer_address where;
         return config_.lookup(rank, &where) ? frame_room(datagram_limit(where)) : least_datagram - 100;
+    }
+
+    const path_tuning &tuning(int rank) const override
+    {
+        peer_address where;
+        return tuning_of(mtu_to(config_.lookup(rank, &where) ? where : peer_address{}));
     }
 
     void send(int rank, const outgoing &message) override;
@@ -101,6 +110,8 @@ class net_transport final : public transport {
     std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
     std::vector<int> due_;
 
+    std::uint32_t mtu_to(const peer_address &where) const;
+    const path_tuning &tuning_of(std::uint32_t mtu) const { return config_.tuning.of(path_of_mtu(mtu)); }
     std::size_t datagram_limit(const peer_address &where) const;
     std::size_t frame_room(std::size_t datagram) const
     {
@@ -126,13 +137,19 @@ class net_transport final : public transport {
     void answer(nanoseconds now);
 };
 
+std::uint32_t net_transport::mtu_to(const peer_address &where) const
+{
+    const std::uint32_t theirs = where.mtu ? where.mtu : std::uint32_t(default_mtu);
+    return std::min(config_.own_mtu ? config_.own_mtu : std::uint32_t(default_mtu), theirs);
+}
+
+// A datagram is a whole send where packets are as long as one.
 std::size_t net_transport::datagram_limit(const peer_address &where) const
 {
-    std::uint32_t theirs = where.mtu ? where.mtu : std::uint32_t(default_mtu);
-    std::size_t mtu = std::min(config_.own_mtu ? config_.own_mtu : std::uint32_t(default_mtu), theirs);
+    const std::size_t mtu = mtu_to(where), fragment = tuning_of(mtu_to(where)).fragment;
     std::size_t headers = is_v4(where) ? udp_ip4_headers : udp_ip6_headers;
     std::size_t room = mtu > headers ? mtu - headers : 0;
-    return std::clamp(room, least_datagram, most_datagram + max_ack_bytes) & ~std::size_t(7);
+    return std::clamp(std::min(room, fragment), least_datagram, most_datagram + max_ack_bytes) & ~std::size_t(7);
 }
 
 link_config net_transport::link_config_for(int rank, const peer_address &where)
@@ -144,6 +161,7 @@ link_config net_transport::link_config_for(int rank, const peer_address &where)
     c.out = derive_keys(config_.job_key, c.own_rank, c.peer_rank, 0);
     c.in = derive_keys(config_.job_key, c.peer_rank, c.own_rank, 0);
     c.max_datagram = datagram_limit(where);
+    c.tuning = &tuning_of(mtu_to(where));
     c.give_up = config_.give_up;
     c.row = &counts_.row_of(rank);
     return c;
@@ -363,7 +381,7 @@ bool net_transport::share_budget(nanoseconds now)
         return !p->active;
     });
     const bool other_fds = most >= express_packets && most > packets / 2 && io_.prefer(busiest->where);
-    std::size_t share = std::clamp(budget_ / std::max<std::size_t>(sharers, 1), least_grant, most_grant);
+    const std::size_t share = std::max(budget_ / std::max<std::size_t>(sharers, 1), least_grant); // a link caps it
     for (peer *p : active_) p->link->set_grant(share);
     next_share_ = now + share_period;
     watch_for_floods(now);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/counts_page.hpp"
+#include "base/profile.hpp"
 #include "base/transport.hpp"
 #include "net/constants.hpp"
 
@@ -48,6 +49,7 @@ struct net_config {
     std::array<std::uint8_t, 32> job_key{};
     secure_mode secure = secure_mode::auth;
     std::uint32_t own_mtu = 1500; // of the interface that udp_fd is bound to
+    profile tuning;
     // Where a rank can be reached; false if it is not known (no such rank, or it has ended). Any thread may call it.
     std::function<bool(int rank, peer_address *where)> lookup;
     std::function<int()> ranks;            // how many numbers the job has given out; any thread. Empty: unknown

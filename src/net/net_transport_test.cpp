@@ -31,6 +31,52 @@ TEST(net_transport, carries_long_puts_in_every_mode_and_packet_size)
             }
 }
 
+// The two ends know nothing of each other's.
+TEST(net_transport, carries_long_puts_whatever_was_tuned_at_either_end)
+{
+    profile least, most;
+    for (path_kind path : {path_kind::loopback, path_kind::ethernet})
+        for (const parameter &p : parameters_of(path)) {
+            least.of(path).*p.value = p.least;
+            most.of(path).*p.value = p.most;
+        }
+    const profile all[] = {{}, least, most};
+    for (std::uint32_t mtu : {1500u, 65536u})
+        for (const profile &here : all)
+            for (const profile &there : all) {
+                SCOPED_TRACE(testing::Message() << "mtu " << mtu << ": " << &here - all << ", " << &there - all);
+                pair p("127.0.0.1", secure_mode::auth, mtu);
+                p.make_end(0, here);
+                p.make_end(1, there);
+                EXPECT_LE(p.ends[0]->max_frame(1), here.of(path_of_mtu(mtu)).fragment);
+                EXPECT_EQ(p.ends[0]->tuning(1), here.of(path_of_mtu(mtu)));
+                expect_long_put(p, 1'000'001);
+                auto data = noise(8);
+                std::vector<wait_for> w(2000);
+                for (std::size_t i = 0; i < w.size(); ++i) p.ends[1]->send(0, put(8 * i, data, &w[i]));
+                ASSERT_TRUE(p.run([&] { return p.ends[1]->idle(); }));
+                for (auto &one : w) ASSERT_EQ(one.status, SEA_OK);
+            }
+}
+
+// All of a long put is queued at once: what is under way without an answer is a window.
+TEST(net_transport, has_no_more_under_way_than_its_window)
+{
+    for (std::uint32_t window : {16u << 10, 64u << 10, 256u << 10}) {
+        profile tuning;
+        tuning.of(path_kind::ethernet).window = window;
+        pair p("127.0.0.1", secure_mode::auth, 1500);
+        p.make_end(0, tuning);
+        auto data = noise(2'000'000);
+        wait_for w;
+        p.ends[0]->send(1, put(0, data, &w));
+        const std::uint64_t packets = p.counts[0].row_of(1).counts.packets_out;
+        EXPECT_GT(packets, 1u);
+        EXPECT_LE(packets * 1500, window);
+        ASSERT_TRUE(p.run([&] { return w.status != 1; }));
+    }
+}
+
 TEST(net_transport, survives_damage_on_a_real_socket)
 {
     pair p("127.0.0.1", secure_mode::auth, 1500, "loss=0.05,dup=0.05,reorder=0.05,corrupt=0.02,seed=3");

@@ -27,7 +27,8 @@ class simnet {
     using decide = std::function<bool(int from, unsigned nth)>; // false: the nth datagram of that side is lost
 
     simnet(std::uint64_t seed, const sim_rates &rates, sink &sink0, sink &sink1, secure_mode mode = secure_mode::auth,
-           std::size_t datagram_limit = 1472, nanoseconds give_up = default_give_up)
+           std::size_t datagram_limit = 1472, nanoseconds give_up = default_give_up,
+           std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning})
         : rates_(rates), random_(seed), cipher_(mode)
     {
         job_key key{};
@@ -42,6 +43,7 @@ class simnet {
             c.in = derive_keys(key, 1 - i, i, 0);
             c.max_datagram = datagram_limit;
             c.give_up = give_up;
+            c.tuning = tunings[i];
             sides_[i].link = std::make_unique<link>(c, cipher_, *sinks[i], pool_);
         }
     }

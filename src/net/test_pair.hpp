@@ -43,6 +43,7 @@ class pair {
     std::uint16_t seen_at[2]; // the ports where they take each other to be
     memory_sink sinks[2];
     counts_page counts[2];
+    net_config configs[2];
     std::unique_ptr<transport> ends[2];
     bool known[2] = {true, true};
 
@@ -55,7 +56,7 @@ class pair {
             seen_at[i] = sockets[i].port;
         }
         for (int i = 0; i < 2; ++i) {
-            net_config c;
+            net_config &c = configs[i];
             c.rank = i;
             c.udp_fd = sockets[i].fd;
             c.job_key[31] = same_key ? 1 : std::uint8_t(i);
@@ -74,9 +75,15 @@ class pair {
                 where->mtu = mtu;
                 return true;
             };
-            ends[i] = make_net_transport(c, sinks[i]);
             sinks[i].memory.resize(32 << 20);
+            make_end(i, {});
         }
+    }
+    // Again, before anything was sent.
+    void make_end(int i, const profile &tuning)
+    {
+        configs[i].tuning = tuning;
+        ends[i] = make_net_transport(configs[i], sinks[i]);
     }
     ~pair()
     {

@@ -23,18 +23,17 @@ constexpr std::uint64_t huge_page = 2u << 20;
 
 constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-constexpr std::uint64_t ring_stride = round_up(sizeof(ring_control), page) + ring_bytes;
-
 // The places of the parts follow from the capacities; `bytes` comes last.
 void lay_out(arena_header &h)
 {
     h.slot_stride = round_up(sizeof(slot), page) + segment_table_bytes();
+    h.ring_stride = round_up(sizeof(ring_control), page) + h.tuning.of(path_kind::shm).window;
     h.heap_stride = round_up(heap_meta_bytes(h.heap_bytes), page) + round_up(h.heap_bytes, page);
     h.nodes_at = round_up(sizeof(arena_header), 64);
     h.ranks_at = round_up(h.nodes_at + node_table::bytes(h.nodes), 64);
     h.slots_at = round_up(h.ranks_at + rank_table::bytes(h.rank_capacity), page);
     h.rings_at = h.slots_at + h.slots * h.slot_stride;
-    h.heaps_at = round_up(h.rings_at + std::uint64_t(h.slots) * h.slots * ring_stride, huge_page);
+    h.heaps_at = round_up(h.rings_at + std::uint64_t(h.slots) * h.slots * h.ring_stride, huge_page);
     h.bytes = h.heaps_at + h.starters * h.heap_stride;
 }
 
@@ -46,6 +45,7 @@ void fill(arena_header &h, const arena_plan &plan)
     h.secure = plan.secure;
     h.transport = plan.transport;
     h.continue_on_death = plan.continue_on_death;
+    h.tuning = plan.tuning;
     h.node = plan.node;
     h.nodes = plan.nodes;
     h.rank_capacity = plan.rank_capacity;
@@ -114,7 +114,7 @@ int arena::keep(int fd)
 int arena::create(const arena_plan &plan, arena *result, int *fd)
 {
     if (plan.slots == 0 || plan.slots > max_slots || plan.spare > max_slots - plan.slots ||
-        plan.heap_bytes > max_heap_bytes || plan.nodes == 0 || plan.nodes > max_nodes)
+        plan.heap_bytes > max_heap_bytes || plan.nodes == 0 || plan.nodes > max_nodes || !legal(plan.tuning))
         return -EINVAL;
     arena_header sizes{};
     fill(sizes, plan);
@@ -202,7 +202,7 @@ std::byte *arena::segments(unsigned index) const
 ring_control &arena::ring(unsigned to, unsigned from) const
 {
     return *reinterpret_cast<ring_control *>(
-        at(header_->rings_at + (std::uint64_t(to) * header_->slots + from) * ring_stride));
+        at(header_->rings_at + (std::uint64_t(to) * header_->slots + from) * header_->ring_stride));
 }
 
 std::byte *arena::ring_data(unsigned to, unsigned from) const

@@ -15,6 +15,7 @@
 // else: rank_table.hpp counts its bytes.
 #pragma once
 
+#include "base/profile.hpp"
 #include "shm/rank_table.hpp"
 
 #include <atomic>
@@ -25,15 +26,15 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 3;
+inline constexpr std::uint32_t arena_version = 4;
 inline constexpr std::size_t key_bytes = 32;
-inline constexpr std::size_t ring_bytes = 32 * 1024; // of data, per ordered pair of local ranks
 inline constexpr std::size_t heap_granule = 64;
 inline constexpr std::uint64_t max_heap_bytes = std::uint64_t(1) << 37; // granules are counted in 32 bits
 inline constexpr unsigned max_slots = 1024;                             // ranks of one node
 
 enum class secure_mode : std::uint32_t { off = 0, auth = 1, encrypt = 2 };
 enum class transport_choice : std::uint32_t { automatic = 0, shm = 1, net = 2 };
+
 struct arena_header {
     std::uint32_t magic, version;
     std::uint64_t bytes; // of the mapping that all have: up to the heaps of ranks that come later
@@ -50,7 +51,8 @@ struct arena_header {
     std::uint32_t ranks_on_machine; // including other virtual nodes: for the spin budget
     std::uint64_t heap_bytes;       // capacity of each rank's heap
     std::uint64_t nodes_at, ranks_at, slots_at, rings_at, heaps_at; // byte offsets
-    std::uint64_t slot_stride, heap_stride;
+    std::uint64_t slot_stride, ring_stride, heap_stride;
+    profile tuning;
     node_kinds kinds;
     std::atomic<std::uint32_t> ranks;      // how many there have been
     std::atomic<std::uint32_t> world;      // how many the job started with: those of a node have consecutive numbers
@@ -93,6 +95,7 @@ struct arena_plan {
     secure_mode secure = secure_mode::auth;
     transport_choice transport = transport_choice::automatic;
     bool continue_on_death = false;
+    profile tuning; // legal
     std::uint8_t job_id[8] = {};
     std::uint8_t key[key_bytes] = {};
 };
@@ -122,7 +125,8 @@ class arena {
     slot &slot_at(unsigned index) const;
     ring_control &ring(unsigned to, unsigned from) const;
     std::byte *ring_data(unsigned to, unsigned from) const;
-    std::byte *segments(unsigned index) const; // see segments.hpp
+    std::size_t ring_bytes() const { return header_->tuning.of(path_kind::shm).window; } // of data: a power of two
+    std::byte *segments(unsigned index) const;                                           // see segments.hpp
     // Of a slot with a rank from the start, or after map_heap().
     std::byte *heap_meta(unsigned index) const; // see heap.hpp
     std::byte *heap_data(unsigned index) const; // page aligned; the first byte of the rank's window

@@ -15,19 +15,22 @@
 namespace onesea::shm {
 
 inline constexpr std::size_t record_head = 8 + sizeof(frame);
-inline constexpr std::size_t ring_max_payload = ring_bytes / 4 - record_head;
+
+// The longest payload of a record in a ring of so many bytes.
+constexpr std::size_t ring_max_payload(std::size_t ring_bytes) { return ring_bytes / 4 - record_head; }
 
 class ring {
   public:
-    ring(ring_control &control, std::byte *data) : control_(&control), data_(data) {}
+    // `bytes` of data: a power of two.
+    ring(ring_control &control, std::byte *data, std::size_t bytes) : control_(&control), data_(data), bytes_(bytes) {}
 
     // Producer: appends a record of prefix and payload; false if there is no room. position(): its end in the stream.
     bool push(const frame &head, std::span<const std::byte> prefix, std::span<const std::byte> payload)
     {
         std::size_t bytes = record_head + (prefix.size() + payload.size() + 7) / 8 * 8;
         std::uint64_t tail = control_->tail.load(std::memory_order_relaxed);
-        std::size_t at = tail % ring_bytes, skip = at + bytes > ring_bytes ? ring_bytes - at : 0;
-        if (tail + skip + bytes - control_->head.load(std::memory_order_acquire) > ring_bytes) return false;
+        std::size_t at = place(tail), skip = at + bytes > bytes_ ? bytes_ - at : 0;
+        if (tail + skip + bytes - control_->head.load(std::memory_order_acquire) > bytes_) return false;
         if (skip) {
             std::uint64_t mark = 0;
             std::memcpy(data_ + at, &mark, sizeof mark);
@@ -48,11 +51,11 @@ class ring {
         std::uint64_t tail = control_->tail.load(std::memory_order_acquire);
         int done = 0;
         while (head != tail && done < limit) {
-            const std::byte *at = data_ + head % ring_bytes;
+            const std::byte *at = data_ + place(head);
             std::uint64_t bytes;
             std::memcpy(&bytes, at, sizeof bytes);
             if (bytes == 0) {
-                head += ring_bytes - head % ring_bytes;
+                head += bytes_ - place(head);
                 continue;
             }
             auto *f = reinterpret_cast<const frame *>(at + 8);
@@ -80,7 +83,9 @@ class ring {
   private:
     ring_control *control_;
     std::byte *data_;
+    std::size_t bytes_;
 
+    std::size_t place(std::uint64_t position) const { return position & (bytes_ - 1); }
     static void write(std::byte *to, std::uint64_t bytes, const frame &head, std::span<const std::byte> prefix,
                       std::span<const std::byte> payload)
     {

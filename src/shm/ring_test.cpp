@@ -12,10 +12,12 @@ using namespace onesea::shm;
 
 namespace {
 
+constexpr std::size_t ring_bytes = 32 * 1024;
+
 struct storage {
     ring_control control{};
     alignas(64) std::byte data[ring_bytes]{};
-    ring whole{control, data};
+    ring whole{control, data, ring_bytes};
 };
 
 std::vector<std::byte> pattern(std::uint64_t number, std::size_t bytes)
@@ -61,9 +63,9 @@ TEST(RingTest, moves_records_of_all_sizes_between_threads_in_order_and_aligned)
 {
     auto s = std::make_unique<storage>();
     constexpr std::uint64_t total = 50000;
-    auto size_of = [](std::uint64_t i) { return (i * 7919) % (i % 10 ? 200 : ring_max_payload + 1); };
+    auto size_of = [](std::uint64_t i) { return (i * 7919) % (i % 10 ? 200 : ring_max_payload(ring_bytes) + 1); };
     std::thread producer([&] {
-        ring mine(s->control, s->data);
+        ring mine(s->control, s->data, ring_bytes);
         for (std::uint64_t i = 0; i < total;) {
             if (push(mine, i, std::min<std::size_t>(size_of(i), i % 64 / 8 * 8), size_of(i)))
                 ++i;

@@ -45,8 +45,9 @@ struct shm_transport::peer {
 };
 
 shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to)
-    : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), sink_(to), own_segments_(a.segments(own_slot)),
-      neighbours_(a, own_slot, only_self), peers_(a.header().slots)
+    : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), tuning_(a.header().tuning.of(path_kind::shm)),
+      max_frame_(std::min<std::size_t>(ring_max_payload(a.ring_bytes()), tuning_.fragment)), sink_(to),
+      own_segments_(a.segments(own_slot)), neighbours_(a, own_slot, only_self), peers_(a.header().slots)
 {
 }
 
@@ -76,8 +77,8 @@ shm_transport::peer &shm_transport::peer_at(unsigned s)
     if (!peers_[s])
         peers_[s].reset(new peer{arena_.slot_at(s).rank,
                                  s,
-                                 ring(arena_.ring(s, own_), arena_.ring_data(s, own_)),
-                                 ring(arena_.ring(own_, s), arena_.ring_data(own_, s)),
+                                 ring(arena_.ring(s, own_), arena_.ring_data(s, own_), arena_.ring_bytes()),
+                                 ring(arena_.ring(own_, s), arena_.ring_data(own_, s), arena_.ring_bytes()),
                                  {},
                                  {}});
     return *peers_[s];
@@ -143,7 +144,7 @@ bool shm_transport::push_queued(peer &p)
         record &r = p.queued.front();
         const outgoing &m = r.message;
         frame head = m.head;
-        std::size_t room = ring_max_payload - m.prefix_bytes;
+        std::size_t room = max_frame_ - m.prefix_bytes;
         std::size_t piece = std::min(room, m.bytes - r.sent);
         bool last = r.sent + piece == m.bytes;
         head.position += r.sent;

@@ -23,7 +23,8 @@ class shm_transport final : public transport {
     std::string_view name() const override { return "shm"; }
     std::uint32_t capabilities() const override;
     bool reach(int rank) const override;
-    std::size_t max_frame(int) const override { return ring_max_payload; }
+    std::size_t max_frame(int) const override { return max_frame_; }
+    const path_tuning &tuning(int) const override { return tuning_; }
     void send(int rank, const outgoing &message) override;
     void flush() override {}
     bool poll(nanoseconds now) override;
@@ -63,6 +64,8 @@ class shm_transport final : public transport {
     const arena &arena_;
     unsigned own_;
     int own_rank_;
+    path_tuning tuning_;
+    std::size_t max_frame_;
     sink &sink_;
     segments own_segments_;
     neighbours neighbours_;

@@ -38,9 +38,13 @@ struct told : delivery {
 // Two ranks of one node in one process: the arena cannot tell.
 class ShmTransportTest : public ::testing::Test {
   protected:
-    void SetUp() override
+    void SetUp() override { make({}); }
+    void make(const profile &tuning)
     {
+        a_.reset();
+        b_.reset();
         arena_plan plan;
+        plan.tuning = tuning;
         plan.slots = 2;
         plan.spare = 2;
         plan.rank_capacity = 8;
@@ -122,6 +126,35 @@ TEST_F(ShmTransportTest, cuts_long_payloads_and_keeps_order_when_the_ring_is_ful
     }
     EXPECT_EQ(got, big);
     EXPECT_EQ(std::memcmp(at_b_.all.back().payload.data(), "behind..", 8), 0);
+}
+
+// Bulk data through rings of every size, in pieces of every length.
+TEST_F(ShmTransportTest, carries_long_payloads_whatever_was_tuned)
+{
+    std::vector<std::byte> big(3 << 20);
+    for (std::size_t i = 0; i < big.size(); ++i) big[i] = std::byte(i * 7 + i / 251);
+    for (std::uint32_t window : {16u << 10, 32u << 10, 1u << 20})
+        for (std::uint32_t fragment : {1280u, 1281u, 8160u, 262112u}) {
+            SCOPED_TRACE(testing::Message() << "window " << window << " fragment " << fragment);
+            TearDown();
+            profile tuning;
+            tuning.of(path_kind::shm).window = window;
+            tuning.of(path_kind::shm).fragment = fragment;
+            make(tuning);
+            at_b_.all.clear();
+            told t;
+            auto m = message(big.data(), big.size(), &t);
+            m.borrow = true;
+            a_->send(1, m);
+            run();
+            ASSERT_EQ(t.status, SEA_OK);
+            std::vector<std::byte> got;
+            for (const auto &one : at_b_.all) {
+                EXPECT_LE(one.payload.size(), a_->max_frame(1));
+                got.insert(got.end(), one.payload.begin(), one.payload.end());
+            }
+            EXPECT_TRUE(got == big);
+        }
 }
 
 TEST_F(ShmTransportTest, a_notice_arrives_before_its_cause_settles_even_if_the_way_back_is_full)

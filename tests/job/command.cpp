@@ -198,6 +198,7 @@ scratch::~scratch()
 
 std::string scratch::write(const std::string &name, const std::string &text, bool executable) const
 {
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
     std::ofstream(path(name), std::ios::binary) << text;
     chmod(path(name).c_str(), executable ? 0755 : 0644);
     return path(name);

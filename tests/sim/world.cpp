@@ -41,6 +41,20 @@ world::~world()
     for (auto &r : ranks_) r->net.reset(); // before the network that they stand on
 }
 
+// Every rank has one of its own: the usual one, or anything that is legal, often as far out as that goes.
+profile world::any_tuning()
+{
+    profile p;
+    for (path_kind path : all_paths)
+        for (const parameter &knob : parameters_of(path)) {
+            if (path == path_kind::shm || up_to(1)) continue;
+            const std::uint32_t values[] = {knob.least, knob.most,
+                                            knob.least + std::uint32_t(up_to(knob.most - knob.least))};
+            p.of(path).*knob.value = values[up_to(2)];
+        }
+    return p;
+}
+
 void world::make_rank(unsigned r)
 {
     std::vector<std::uint64_t> sizes;
@@ -52,6 +66,7 @@ void world::make_rank(unsigned r)
     c.job_key[0] = 42;
     c.secure = plan_.mode;
     c.own_mtu = plan_.mtu;
+    c.tuning = any_tuning();
     c.give_up = plan_.give_up;
     c.counts = &ranks_[r]->counts;
     c.lookup = [this, r](int peer, net::peer_address *where) {

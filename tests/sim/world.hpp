@@ -87,6 +87,7 @@ class world {
     bool chance(double rate) { return double(random_() >> 11) * 0x1p-53 < rate; }
     void at_time(nanoseconds when, std::function<void()> what) { events_.push({when, order_++, std::move(what)}); }
 
+    profile any_tuning();
     void make_rank(unsigned r);
     bool steps(const std::function<bool()> &over, nanoseconds limit);
     void step(nanoseconds to);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/profile_file.hpp"
+
+#include "agent/hosts.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+namespace onesea::agent {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char *format_key = "onesea_profile", *about_key = "about";
+
+std::string names_of_paths()
+{
+    std::string names;
+    for (path_kind path : all_paths) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(path));
+    return names;
+}
+
+std::string names_of_parameters(path_kind path)
+{
+    std::string names;
+    for (const parameter &p : parameters_of(path)) names += fmt::format("{}{}", names.empty() ? "" : ", ", p.name);
+    return names;
+}
+
+void read_value(path_kind path, const std::string &name, const nlohmann::json &value, path_tuning *to)
+{
+    const std::string field = fmt::format("{}.{}", name_of(path), name);
+    const parameter *p = find_parameter(path, name);
+    if (!p)
+        throw request_error(fmt::format("'{}' is unknown; {} has {}", field, name_of(path), names_of_parameters(path)));
+    if (!value.is_number_unsigned()) // also what is negative or has a fraction
+        throw request_error(
+            fmt::format("{} is {}, not a number of bytes in {}..{}", field, value.dump(), p->least, p->most));
+    const std::string wrong = what_is_wrong(*p, value.get<std::uint64_t>());
+    if (!wrong.empty()) throw request_error(fmt::format("{}: {}", field, wrong));
+    to->*(p->value) = value.get<std::uint32_t>();
+}
+
+void read_section(path_kind path, const nlohmann::json &section, path_tuning *to)
+{
+    if (!section.is_object()) throw request_error(fmt::format("'{}' is not an object with numbers", name_of(path)));
+    for (const auto &[name, value] : section.items()) read_value(path, name, value, to);
+}
+
+void check_format(const nlohmann::json &all)
+{
+    auto format = all.find(format_key);
+    if (format == all.end())
+        throw request_error(fmt::format("there is no \"{}\": {}; is it a profile?", format_key, profile_format));
+    if (*format != profile_format)
+        throw request_error(
+            fmt::format("\"{}\" is {}; this version reads {}", format_key, format->dump(), profile_format));
+}
+
+} // namespace
+
+profile profile_from(const nlohmann::json &sections)
+{
+    profile values;
+    if (!sections.is_object()) throw request_error("a profile is a JSON object");
+    for (const auto &[name, section] : sections.items()) {
+        bool known = false;
+        for (path_kind path : all_paths) {
+            if (name != name_of(path)) continue;
+            read_section(path, section, &values.of(path));
+            known = true;
+        }
+        if (!known) throw request_error(fmt::format("'{}' is unknown; there are {}", name, names_of_paths()));
+    }
+    return values;
+}
+
+profile parse_profile(std::string_view text, std::string_view name)
+{
+    try {
+        nlohmann::json all = nlohmann::json::parse(text);
+        if (!all.is_object()) throw request_error("a profile is a JSON object");
+        check_format(all);
+        all.erase(format_key);
+        all.erase(about_key);
+        return profile_from(all);
+    } catch (const nlohmann::json::exception &e) {
+        throw request_error(fmt::format("profile '{}': {}", name, e.what()));
+    } catch (const request_error &e) {
+        throw request_error(fmt::format("profile '{}': {}", name, e.what()));
+    }
+}
+
+profile read_profile(const std::string &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (file) text << file.rdbuf();
+    if (!file || !text) throw request_error(fmt::format("the profile '{}' cannot be read: {}", path, strerror(errno)));
+    return parse_profile(text.str(), path);
+}
+
+std::string usual_profile()
+{
+    const char *config = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
+    if (config && config[0] == '/') return std::string(config) + "/onesea/profile.json";
+    if (home && home[0] == '/') return std::string(home) + "/.config/onesea/profile.json";
+    return "";
+}
+
+chosen_profile choose_profile(const std::string &wanted)
+{
+    if (wanted == "none") return {};
+    if (!wanted.empty()) return {read_profile(wanted), wanted};
+    const std::string usual = usual_profile();
+    std::error_code none;
+    if (usual.empty() || !fs::exists(usual, none)) return {};
+    return {read_profile(usual), usual};
+}
+
+void write_profile(const std::string &path, const profile &values, const nlohmann::ordered_json &about)
+{
+    nlohmann::ordered_json all;
+    all[format_key] = profile_format;
+    all[about_key] = about;
+    all.update(to_json(values));
+    const std::string part = path + ".part", old = path + ".old";
+    try {
+        if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder);
+        std::ofstream file(part, std::ios::binary);
+        file << all.dump(2) << '\n';
+        file.close();
+        if (!file) throw request_error(fmt::format("'{}' cannot be written: {}", part, strerror(errno)));
+        if (fs::exists(path)) fs::copy_file(path, old, fs::copy_options::overwrite_existing);
+        fs::rename(part, path);
+    } catch (const fs::filesystem_error &e) {
+        throw request_error(fmt::format("the profile '{}' cannot be written: {}", path, e.code().message()));
+    }
+}
+
+nlohmann::ordered_json to_json(const profile &values)
+{
+    nlohmann::ordered_json all = nlohmann::ordered_json::object();
+    for (path_kind path : all_paths)
+        for (const parameter &p : parameters_of(path))
+            all[std::string(name_of(path))][std::string(p.name)] = values.of(path).*p.value;
+    return all;
+}
+
+} // namespace onesea::agent
