@@ -149,6 +149,13 @@ std::string curve_picture(const std::string &title, const std::string &unit, con
             if (value > 0) points += fmt::format("{:.1f},{:.1f} ", x.place(size), y.place(value));
         svg += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", points,
                            colour_of(i));
+        for (const auto &[size, value] : curves[i].points)
+            if (size == curves[i].marked && value > 0)
+                svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"7\" fill=\"none\" stroke=\"{}\" "
+                                   "stroke-width=\"2\"/>\n",
+                                   x.place(size), y.place(value), colour_of(i)) +
+                       label(x.place(size), y.place(value) - 12, "middle",
+                             size_text(static_cast<std::size_t>(size)) + ", " + number_text(value));
     }
     return svg + "</svg>\n";
 }

@@ -20,6 +20,7 @@ std::string bar_picture(const std::string &title, const std::string &unit, const
 struct curve {
     std::string label;
     std::vector<std::pair<double, double>> points; // size in bytes, value > 0
+    double marked = 0;                             // the size of a point that stands out; 0: none
 };
 
 // Both axes logarithmic.

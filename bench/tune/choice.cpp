@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choice.hpp"
+
+#include "driver/figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+constexpr double as_deviation = 1.4826; // median distance from the median -> standard deviation
+constexpr double wins_needed = 0.75;    // of the turns
+
+// How far the usual value's own scores are from each other, as an error of their median.
+double noise_of(const std::vector<double> &scores)
+{
+    const double middle = median(scores);
+    std::vector<double> distances;
+    for (double s : scores) distances.push_back(std::fabs(s / middle - 1));
+    return 2 * as_deviation * median(distances) / std::sqrt(double(scores.size()));
+}
+
+struct comparison {
+    std::uint32_t value;
+    double gain;
+    bool wins;
+};
+
+comparison compare_scores(const candidate &one, const std::vector<double> &usual)
+{
+    if (one.scores.size() != usual.size()) throw std::logic_error("values were not measured equally often");
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < usual.size(); i++) ratios.push_back(one.scores[i] / usual[i]);
+    const auto won = std::count_if(ratios.begin(), ratios.end(), [](double r) { return r > 1; });
+    return {one.value, median(ratios) - 1, double(won) >= wins_needed * double(ratios.size())};
+}
+
+double distance(std::uint32_t a, std::uint32_t b) { return std::fabs(std::log((a + 1.0) / (b + 1.0))); }
+
+} // namespace
+
+double geometric_mean(const std::vector<double> &values)
+{
+    double sum = 0;
+    for (double v : values) sum += std::log(v);
+    return std::exp(sum / double(values.size()));
+}
+
+choice choose(const std::vector<candidate> &all, std::uint32_t usual)
+{
+    const auto base = std::find_if(all.begin(), all.end(), [&](const candidate &c) { return c.value == usual; });
+    if (base == all.end() || base->scores.empty()) throw std::logic_error("the usual value was not measured");
+    const double noise = std::max(least_gain, noise_of(base->scores));
+    std::vector<comparison> better;
+    double best = 0;
+    for (const candidate &c : all) {
+        const comparison with = compare_scores(c, base->scores);
+        if (c.value == usual || !with.wins || with.gain <= noise) continue;
+        better.push_back(with);
+        best = std::max(best, with.gain);
+    }
+    choice chosen{usual, 0, noise};
+    double nearest = 0;
+    for (const comparison &c : better) {
+        if (c.gain < best - noise / 2) continue;
+        const double away = distance(c.value, usual);
+        if (chosen.value != usual && away >= nearest) continue;
+        nearest = away;
+        chosen = {c.value, c.gain, noise};
+    }
+    return chosen;
+}
+
+std::vector<candidate> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond)
+{
+    if (up_to.empty() || up_to.size() != beyond.size()) throw std::logic_error("both ways are measured equally often");
+    std::vector<candidate> all(1); // 0: nothing the first way
+    for (const auto &[size, time] : up_to[0]) all.push_back({size, {}});
+    for (candidate &c : all)
+        for (std::size_t turn = 0; turn < up_to.size(); turn++) {
+            std::vector<double> speeds;
+            for (const auto &[size, time] : up_to[turn])
+                speeds.push_back(1 / (size <= c.value ? time : beyond[turn].at(size)));
+            c.scores.push_back(geometric_mean(speeds));
+        }
+    return all;
+}
+
+} // namespace bench
