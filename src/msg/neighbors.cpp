@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps over a graph.
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "core/internal.hpp"
+#include "msg/neighbors_job.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace onesea::msg {
+namespace {
+
+std::mutex graphs_mutex;
+std::uint64_t graph_names = 0;
+std::unordered_map<sea_neighbors, std::shared_ptr<graph>> &graphs()
+{
+    static auto &all = *new std::unordered_map<sea_neighbors, std::shared_ptr<graph>>;
+    return all;
+}
+
+std::shared_ptr<graph> find_graph(const char *function, sea_neighbors name)
+{
+    {
+        std::lock_guard lock(graphs_mutex);
+        if (auto found = graphs().find(name); found != graphs().end()) return found->second;
+    }
+    fail(SEA_ERR_HANDLE, "{}: {:#x} is not a graph of this process", function, name);
+    return nullptr;
+}
+
+std::uint64_t load(const sea_counter &c) { return __atomic_load_n(&c.value, __ATOMIC_ACQUIRE); }
+
+// Of this thread's limit.
+double seconds_left()
+{
+    const nanoseconds until = core::thread_deadline();
+    return until == never ? SEA_FOREVER : double(until - std::min(until, now_ns())) * 1e-9;
+}
+
+int break_down(graph &g, int status, std::string reason)
+{
+    if (g.broken == SEA_OK) {
+        g.broken = status;
+        g.reason = std::move(reason);
+    }
+    return set_error(g.broken, g.reason);
+}
+
+void check_members(graph &g)
+{
+    while (g.seen_ended < core::ended()) {
+        const int rank = core::ended_rank(int(g.seen_ended++));
+        const bool member =
+            g.ranks.empty() ? rank < core::world_size() : std::binary_search(g.ranks.begin(), g.ranks.end(), rank);
+        if (member) break_down(g, SEA_ERR_DEAD, fmt::format("rank {} of the graph's team has ended", rank));
+    }
+}
+
+// Waits until a counter has come to a value; SEA_ERR_DEAD if a member has ended before.
+int await(graph &g, const sea_counter &counter, std::uint64_t value)
+{
+    struct condition {
+        graph &g;
+        const sea_counter &counter;
+        std::uint64_t value;
+    } wanted{g, counter, value};
+    auto ready = [](void *argument) {
+        auto &w = *static_cast<condition *>(argument);
+        if (load(w.counter) >= w.value) return true;
+        check_members(w.g);
+        // What it sent before its end may have come between the two looks.
+        return load(w.counter) >= w.value || w.g.broken != SEA_OK;
+    };
+    if (!ready(&wanted))
+        if (int s = core::wait_until(ready, &wanted, core::thread_deadline())) return s;
+    if (load(counter) >= value) return SEA_OK;
+    return set_error(g.broken, g.reason);
+}
+
+bool arrived(const graph &g) { return load(g.heads().arrived[g.step % 2]) >= g.places.in.size() * steps_like(g.step); }
+
+int give_up_buffers(graph &g, std::uint64_t step)
+{
+    sea_opts o = SEA_OPTS_INIT;
+    o.flags = SEA_NOWAIT;
+    for (sea_addr word : g.release)
+        if (int s = sea_put_signal(SEA_NULL, nullptr, 0, word + step % 2 * sizeof(sea_counter), 1, SEA_SIGNAL_ADD, &o))
+            return break_down(g, s, last_error());
+    return SEA_OK;
+}
+
+int send_all(graph &g, std::uint64_t step)
+{
+    sea_opts o = SEA_OPTS_INIT;
+    for (std::size_t i = 0; i < g.targets.size(); ++i) {
+        const graph::outgoing_edge &t = g.targets[i];
+        o.op = &g.puts[i];
+        if (int s = sea_put_signal(t.to[step % 2], t.from, t.bytes, t.arrived[step % 2], 1, SEA_SIGNAL_ADD, &o))
+            return break_down(g, s, last_error());
+    }
+    return SEA_OK;
+}
+
+int end_puts(graph &g)
+{
+    const int s = sea_wait_all(g.puts.data(), int(g.puts.size()), seconds_left());
+    if (s == SEA_OK || s == SEA_ERR_TIMEOUT) return s;
+    return break_down(g, s, last_error());
+}
+
+int start(graph &g)
+{
+    if (g.under_way) return fail(SEA_ERR_STATE, "sea_neighbors_start: a step is under way");
+    const std::uint64_t step = g.step + 1;
+    if (!std::exchange(g.half_started, true))
+        if (int s = give_up_buffers(g, step)) return s;
+    if (g.releasing > 0 && step > 2)
+        if (int s = await(g, g.heads().released[(step - 1) % 2], g.releasing * steps_like(step - 1))) return s;
+    if (int s = end_puts(g)) return s;
+    g.step = step;
+    g.under_way = true;
+    g.half_started = false;
+    return send_all(g, step);
+}
+
+int finish_step(graph &g)
+{
+    for (sea_op op : g.puts)
+        if (int s = sea_wait_local(op, seconds_left())) {
+            if (s == SEA_ERR_TIMEOUT) return s;
+            return break_down(g, s, last_error());
+        }
+    g.under_way = false;
+    return SEA_OK;
+}
+
+int await_step(graph &g)
+{
+    if (!g.under_way) return fail(SEA_ERR_STATE, "sea_neighbors_wait: no step is under way");
+    const int s = await(g, g.heads().arrived[g.step % 2], g.places.in.size() * steps_like(g.step));
+    return s ? s : finish_step(g);
+}
+
+// Runs a call on a graph, by one thread at a time.
+template <class Call>
+int on_graph(const char *function, sea_neighbors name, Call &&call)
+{
+    if (int s = core::check_started(function)) return s;
+    const auto g = find_graph(function, name);
+    if (!g) return SEA_ERR_HANDLE;
+    if (g->busy.exchange(true)) return fail(SEA_ERR_STATE, "{}: another thread uses the graph", function);
+    int status = call(*g);
+    g->busy.store(false);
+    return status;
+}
+
+int unless_broken(graph &g, int (*call)(graph &))
+{
+    return g.broken == SEA_OK ? call(g) : set_error(g.broken, g.reason);
+}
+
+// Nothing that others sent here, or this member sent to others, is under way after it.
+int part(graph &g)
+{
+    if (g.under_way && g.broken == SEA_OK) return fail(SEA_ERR_STATE, "sea_neighbors_free: a step is under way");
+    int status = g.broken;
+    if (status == SEA_OK) status = sea_wait_all(g.puts.data(), int(g.puts.size()), seconds_left());
+    for (sea_addr word : g.release)
+        if (status == SEA_OK) status = sea_fence(sea_addr_rank(word));
+    if (status == SEA_OK) status = sea_barrier(g.team);
+    if (status != SEA_OK && g.broken != SEA_OK) set_error(g.broken, g.reason);
+    return status;
+}
+
+const bool registered = [] {
+    core::add_lifecycle([] {}, [] { graphs().clear(); });
+    return true;
+}();
+
+} // namespace
+
+sea_neighbors keep_graph(std::shared_ptr<graph> g)
+{
+    std::lock_guard lock(graphs_mutex);
+    graphs().emplace(++graph_names, std::move(g));
+    return graph_names;
+}
+
+} // namespace onesea::msg
+
+using namespace onesea;
+using namespace onesea::msg;
+
+void *sea_neighbors_out(sea_neighbors name, int i)
+{
+    if (core::check_started("sea_neighbors_out")) return nullptr;
+    const auto g = find_graph("sea_neighbors_out", name);
+    if (!g) return nullptr;
+    if (i >= 0 && std::size_t(i) < g->places.out.size()) return g->memory + g->places.out[std::size_t(i)].buffer;
+    fail(SEA_ERR_INVALID, "sea_neighbors_out: target {} is not in 0..{}", i, int(g->places.out.size()) - 1);
+    return nullptr;
+}
+
+const void *sea_neighbors_in(sea_neighbors name, int i)
+{
+    if (core::check_started("sea_neighbors_in")) return nullptr;
+    const auto g = find_graph("sea_neighbors_in", name);
+    if (!g) return nullptr;
+    if (i < 0 || std::size_t(i) >= g->places.in.size()) {
+        fail(SEA_ERR_INVALID, "sea_neighbors_in: source {} is not in 0..{}", i, int(g->places.in.size()) - 1);
+        return nullptr;
+    }
+    if (g->step == 0 || g->under_way || g->half_started) {
+        fail(SEA_ERR_STATE, "sea_neighbors_in: no step is complete here, or the next one has been started");
+        return nullptr;
+    }
+    const graph_edge &e = g->places.in[std::size_t(i)];
+    return g->memory + e.buffer + g->step % 2 * round_up(e.bytes);
+}
+
+int sea_neighbors_start(sea_neighbors name)
+{
+    return on_graph("sea_neighbors_start", name, [](graph &g) { return unless_broken(g, start); });
+}
+
+int sea_neighbors_wait(sea_neighbors name)
+{
+    return on_graph("sea_neighbors_wait", name, [](graph &g) { return unless_broken(g, await_step); });
+}
+
+int sea_neighbors_test(sea_neighbors name, int *done)
+{
+    if (!done) return fail(SEA_ERR_INVALID, "sea_neighbors_test: done is null");
+    return on_graph("sea_neighbors_test", name, [done](graph &g) {
+        if (g.broken != SEA_OK) return set_error(g.broken, g.reason);
+        if (!g.under_way) return fail(SEA_ERR_STATE, "sea_neighbors_test: no step is under way");
+        if (!arrived(g)) sea_poll();
+        if (!arrived(g)) check_members(g);
+        *done = arrived(g);
+        if (!*done) return g.broken == SEA_OK ? SEA_OK : set_error(g.broken, g.reason);
+        for (sea_op op : g.puts)
+            if (sea_wait_local(op, 0) == SEA_ERR_TIMEOUT) *done = 0;
+        return *done ? finish_step(g) : SEA_OK;
+    });
+}
+
+int sea_neighbors_free(sea_neighbors name)
+{
+    return on_graph("sea_neighbors_free", name, [name](graph &g) {
+        const int status = part(g);
+        if (status == SEA_ERR_STATE) return status;
+        const std::string text = status ? last_error() : "";
+        for (sea_op op : g.puts) (void)sea_wait(op, 0);
+        sea_heap_free(g.block);
+        std::lock_guard lock(graphs_mutex);
+        graphs().erase(name);
+        return status ? set_error(status, text) : SEA_OK;
+    });
+}

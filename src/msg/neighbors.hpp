@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A neighbourhood graph as one member has it.
+//
+// One block of its global heap holds what neighbours need, in this order:
+//
+//   | heads: arrived[2], released[2] | in-edges | out-edges | in-buffers, two per edge | out-buffers |
+//
+// Steps count from 1; step k uses the buffer k mod 2 and the counter arrived[k mod 2], to which every source adds 1
+// behind its data. A source is at most one step ahead of what was waited for here, so each of the two counters has the
+// arrivals of one step at a time and one comparison tells whether a step is complete.
+//
+// A target is done with the data of step k-2 when it starts step k-1. If an edge leads back from it, its data of step
+// k-1, for which this member has waited, says so. Otherwise it adds 1 to released[(k-1) mod 2] here when it starts.
+#pragma once
+
+#include "onesea/neighbors.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace onesea::msg {
+
+struct graph_heads {
+    sea_counter arrived[2];
+    sea_counter released[2];
+};
+
+struct graph_edge { // as others read it
+    std::uint32_t member;
+    std::uint32_t reserved;
+    std::uint64_t bytes;
+    std::uint64_t buffer; // in-edges: offset of the first of the two in the block
+};
+
+inline constexpr std::size_t graph_align = 64;
+inline constexpr std::uint64_t round_up(std::uint64_t bytes)
+{
+    return (bytes + graph_align - 1) / graph_align * graph_align;
+}
+
+// How many steps of the same parity there have been up to k.
+inline constexpr std::uint64_t steps_like(std::uint64_t k) { return (k + 1) / 2; }
+
+// Where things lie in a block.
+struct graph_layout {
+    std::vector<graph_edge> in, out; // out: buffer is the offset of its only one
+    std::uint64_t bytes = 0;
+
+    graph_layout(const sea_neighbor *sources, int n, const sea_neighbor *targets, int m);
+    static std::uint64_t in_table() { return round_up(sizeof(graph_heads)); }
+    std::uint64_t out_table() const { return in_table() + in.size() * sizeof(graph_edge); }
+};
+
+// The edge among `edges` with this member that is the nth of them; -1: there are not so many.
+int nth_edge(const std::vector<graph_edge> &edges, int member, int nth);
+
+struct graph {
+    struct outgoing_edge {
+        sea_addr to[2]; // the target's buffers
+        sea_addr arrived[2];
+        const void *from;
+        std::size_t bytes;
+    };
+    sea_team team = SEA_TEAM_NULL;
+    sea_addr block = SEA_NULL;
+    std::byte *memory = nullptr; // of the block
+    graph_layout places;
+    std::vector<outgoing_edge> targets;
+    std::vector<sea_addr> release; // released[2] of each source that no edge leads back to: that of parity 0
+    std::uint32_t releasing = 0;   // targets that release
+    std::vector<sea_op> puts;      // of the last step
+    std::vector<int> ranks;        // of the team, sorted; empty: all of the world
+    std::uint64_t step = 0;        // started
+    bool under_way = false;
+    bool half_started = false; // its releases are out
+    std::uint32_t seen_ended = 0;
+    int broken = SEA_OK;
+    std::string reason;
+    std::atomic<bool> busy{false};
+
+    explicit graph(graph_layout p) : places(std::move(p)) {}
+    graph_heads &heads() const { return *reinterpret_cast<graph_heads *>(memory); }
+};
+
+} // namespace onesea::msg
