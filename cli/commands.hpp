@@ -12,6 +12,7 @@ using arguments = std::vector<std::string>;
 int run(const arguments &args);
 int doctor(const arguments &args);
 int bench(const arguments &args);
+int tune(const arguments &args);
 int top(const arguments &args);
 int agent(const arguments &args); // started by `run`, not by people
 

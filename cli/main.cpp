@@ -21,6 +21,7 @@ constexpr const char *usage = R"(onesea: one global memory over the processes of
   onesea doctor                                   what this machine offers, and what to change
   onesea top                                      what the ranks on this machine do now
   onesea bench [NAME]                             measure; without a name: what there is
+  onesea tune                                     measure what is best here, for jobs to load (onesea tune --help)
   onesea version
 )";
 
@@ -41,9 +42,9 @@ int help(const arguments &)
     return 0;
 }
 
-constexpr verb verbs[] = {{"run", run},         {"doctor", doctor}, {"bench", bench},       {"top", top},
-                          {"version", version}, {"agent", agent},   {"--version", version}, {"help", help},
-                          {"--help", help},     {"-h", help}};
+constexpr verb verbs[] = {{"run", run},   {"doctor", doctor},   {"bench", bench}, {"tune", tune},
+                          {"top", top},   {"version", version}, {"agent", agent}, {"--version", version},
+                          {"help", help}, {"--help", help},     {"-h", help}};
 
 int dispatch(int argc, char **argv)
 {

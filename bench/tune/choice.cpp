@@ -13,28 +13,34 @@ namespace {
 constexpr double as_deviation = 1.4826; // median distance from the median -> standard deviation
 constexpr double wins_needed = 0.75;    // of the turns
 
-// How far the usual value's own scores are from each other, as an error of their median.
-double noise_of(const std::vector<double> &scores)
+constexpr double of_median = 1.25; // its error, as a multiple of that of a mean
+constexpr double sure = 2.5;       // errors
+
+// How far the median of these may be from what it would be with many more of them, as a part of it.
+double error_of(const std::vector<double> &values)
 {
-    const double middle = median(scores);
+    const double middle = median(values);
     std::vector<double> distances;
-    for (double s : scores) distances.push_back(std::fabs(s / middle - 1));
-    return 2 * as_deviation * median(distances) / std::sqrt(double(scores.size()));
+    for (double v : values) distances.push_back(std::fabs(v / middle - 1));
+    return of_median * as_deviation * median(distances) / std::sqrt(double(values.size()));
 }
 
 struct comparison {
     std::uint32_t value;
-    double gain;
+    double gain, noise;
     bool wins;
 };
 
+// Both had a part in the noise of their ratio; with few turns either alone may seem quiet.
 comparison compare_scores(const candidate &one, const std::vector<double> &usual)
 {
     if (one.scores.size() != usual.size()) throw std::logic_error("values were not measured equally often");
     std::vector<double> ratios;
     for (std::size_t i = 0; i < usual.size(); i++) ratios.push_back(one.scores[i] / usual[i]);
     const auto won = std::count_if(ratios.begin(), ratios.end(), [](double r) { return r > 1; });
-    return {one.value, median(ratios) - 1, double(won) >= wins_needed * double(ratios.size())};
+    const double noise = sure * std::max(std::sqrt(2) * error_of(usual), error_of(ratios));
+    return {one.value, median(ratios) - 1, std::max(least_gain, noise),
+            double(won) >= wins_needed * double(ratios.size())};
 }
 
 double distance(std::uint32_t a, std::uint32_t b) { return std::fabs(std::log((a + 1.0) / (b + 1.0))); }
@@ -52,23 +58,23 @@ choice choose(const std::vector<candidate> &all, std::uint32_t usual)
 {
     const auto base = std::find_if(all.begin(), all.end(), [&](const candidate &c) { return c.value == usual; });
     if (base == all.end() || base->scores.empty()) throw std::logic_error("the usual value was not measured");
-    const double noise = std::max(least_gain, noise_of(base->scores));
+    const double noise = compare_scores(*base, base->scores).noise;
     std::vector<comparison> better;
     double best = 0;
     for (const candidate &c : all) {
         const comparison with = compare_scores(c, base->scores);
-        if (c.value == usual || !with.wins || with.gain <= noise) continue;
+        if (c.value == usual || !with.wins || with.gain <= with.noise) continue;
         better.push_back(with);
         best = std::max(best, with.gain);
     }
     choice chosen{usual, 0, noise};
     double nearest = 0;
     for (const comparison &c : better) {
-        if (c.gain < best - noise / 2) continue;
+        if (c.gain < best - c.noise / 2) continue;
         const double away = distance(c.value, usual);
         if (chosen.value != usual && away >= nearest) continue;
         nearest = away;
-        chosen = {c.value, c.gain, noise};
+        chosen = {c.value, c.gain, c.noise};
     }
     return chosen;
 }

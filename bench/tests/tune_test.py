@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tune_test.py ONESEA PROGRAM: `onesea tune --quick` with one turn writes a profile that a job of PROGRAM loads, keeps the old
+one, touches only what it measured, and prints nothing but JSON if that was asked for. No figure is compared."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+from pathlib import Path
+
+onesea, program = sys.argv[1:3]
+
+
+def run(*words, status=0, **env):
+    done = subprocess.run([onesea, *words], capture_output=True, text=True, timeout=60, env=os.environ | env)
+    assert done.returncode == status, f"{words} gave {done.returncode}: {done.stderr}"
+    return done
+
+
+with tempfile.TemporaryDirectory() as folder:
+    home = {"XDG_CONFIG_HOME": folder}
+    file = Path(folder) / "onesea" / "profile.json"
+
+    plan = run("tune", "--dry-run", **home).stdout
+    assert f"would write {file}" in plan and "net (section loopback)" in plan, plan
+    assert not file.exists(), "--dry-run wrote something"
+
+    begin = time.monotonic()
+    first = run("tune", "--quick", "--runs", "1", "--json", "--out", folder + "/out", **home)
+    assert time.monotonic() - begin < 20, "--quick takes longer than 20 seconds"
+    lines = [json.loads(line) for line in first.stdout.splitlines()]
+    choices = {(c["path"], c["parameter"]): c for c in lines if c["tune"] == "choice"}
+    assert {("shm", "window"), ("net", "fragment"), ("net", "batch"), ("net", "eager")} <= set(choices), choices
+    profile = json.loads(file.read_text())
+    assert profile["onesea_profile"] == 1 and profile["about"]["host"], profile
+    for (path, name), choice in choices.items():
+        assert profile[choice["section"]][name] == choice["chosen"], (path, name)
+    assert lines[-1]["values"]["loopback"] == profile["loopback"]
+    pictures = list(Path(folder, "out").glob("*.svg"))
+    assert {"tune-shm-fragment.svg", "tune-net-throughput.svg"} <= {p.name for p in pictures}, pictures
+    for picture in pictures:
+        xml.etree.ElementTree.parse(picture)
+
+    # A job loads it, also after values have been set that no measurement chose.
+    profile["ethernet"]["batch"] = 64
+    profile["shm"]["window"] = 65536
+    file.write_text(json.dumps(profile))
+    job = run("run", "-n", "2", "--nodes", "2", program, "3", "70000", ONESEA_LOG="info", **home)
+    assert f"profile {file}" in job.stderr and "window 65536" in job.stderr, job.stderr
+
+    text = run("tune", "--quick", "--runs", "1", "--path", "net", "--only", "batch", **home).stdout
+    assert "batch" in text and "GB/s" in text and f"{file} is written" in text, text
+    again = json.loads(file.read_text())
+    assert again["ethernet"]["batch"] == 64 and again["shm"]["window"] == 65536, "it touched what it did not measure"
+    assert json.loads(Path(str(file) + ".old").read_text()) == profile, "the old one is not kept"
+
+    file.write_text("{")
+    broken = run("tune", "--quick", "--runs", "1", "--path", "shm", "--only", "eager", **home)
+    assert "kept as" in broken.stderr and Path(str(file) + ".old").read_text() == "{", broken.stderr
+    run("run", "true", **home)
+
+    assert "fragmnt" in run("tune", "--only", "fragmnt", status=105).stderr
+    assert "--host" in run("tune", "--help").stdout
+    elsewhere = run("tune", "--quick", "--runs", "1", "--path", "shm", "--only", "eager", "--profile", folder + "/x.json", **home)
+    assert Path(folder, "x.json").exists(), elsewhere.stdout
