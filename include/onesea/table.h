@@ -27,7 +27,8 @@
  * Errors that any call may give: SEA_ERR_HANDLE (there is no such table, or it has been destroyed), SEA_ERR_INVALID (a
  * key of 0 bytes, a key or value of more than SEA_TABLE_BYTES_MAX bytes, a call that the kind of table does not have),
  * SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_MEMORY (no room in the heap of the part's rank, the text says what is left),
- * SEA_ERR_TIMEOUT (sea_set_timeout(); the call may have taken effect). Not inside handlers of active messages.
+ * SEA_ERR_TIMEOUT (sea_set_timeout(); the call may have taken effect). The calls may be made inside handlers of active
+ * messages.
  */
 #ifndef ONESEA_TABLE_H
 #define ONESEA_TABLE_H
@@ -76,11 +77,12 @@ static inline sea_bytes sea_remote(sea_addr address, size_t bytes)
 
 /* Makes an empty table with a part of `slots` (1 .. 2^31-1) slots on each of `parts` (> 0) ranks, and its directory on
  * the rank `directory`. A rank may be listed more than once. Not collective: one rank creates, and tells the handle. One
- * message per part on another node, all under way together, then one allocation and one put at the directory. */
+ * call at each part, then one at the directory. */
 int sea_table_create(sea_table_kind kind, const int *ranks, int parts, size_t slots, int directory, sea_table *table);
 
 /* Frees a table with all its entries. No other call on it may be under way; later ones give SEA_ERR_HANDLE, as long as
- * no other table has been made at that address. Parts on ranks that have ended are passed over. Messages as for create. */
+ * no other table has been made at that address. Parts on ranks that have ended are passed over. Two calls at the
+ * directory (one more for each 8 parts), then one at each part for each 2000 entries or 32768 slots that it has. */
 int sea_table_destroy(sea_table table);
 
 /* ---- One key ---------------------------------------------------------------------------------------------------- */
@@ -130,7 +132,7 @@ typedef enum sea_table_scope { SEA_TABLE_ALL = 0, SEA_TABLE_LOCAL /* on the call
 int sea_table_find(sea_table table, sea_bytes key, sea_table_it *it);
 
 /* The first entry, and the one after *it; the end if there is none. Parts of ranks that have ended are passed over. One
- * call at each part that is looked at. The end has no next: SEA_ERR_HANDLE. */
+ * call at each part that is looked at (one for each 32768 empty slots). The end has no next: SEA_ERR_HANDLE. */
 int sea_table_begin(sea_table table, sea_table_scope scope, sea_table_it *it);
 int sea_table_next(sea_table_it *it, sea_table_scope scope);
 
@@ -179,24 +181,26 @@ int sea_table_scan_next(sea_table_scan *scan, void *buffer, size_t room, size_t 
 
 /* ---- Whole tables ----------------------------------------------------------------------------------------------- */
 
-/* How many keys; the sum of their counts (multiset; else the same). One call per part, those on other nodes under way
- * together. SEA_ERR_DEAD if a part's rank has ended. */
+/* How many keys; the sum of their counts (multiset; else the same). One call per part. SEA_ERR_DEAD if a part's rank has ended. */
 int sea_table_size(sea_table table, sea_table_scope scope, uint64_t *keys);
 int sea_table_total(sea_table table, sea_table_scope scope, uint64_t *total);
 
-/* Removes all entries. Cost as above. Where a part's rank has ended the others are cleared, and SEA_ERR_DEAD is told. */
+/* Removes all entries. One call at each part for each 2000 entries or 32768 slots that it has. Where a part's rank has ended the others are cleared, and SEA_ERR_DEAD is told. */
 int sea_table_clear(sea_table table, sea_table_scope scope);
 
 /* assign: clears `to`, then as merge. merge: inserts all entries of `from` in `to`; keys that are there keep their value
  * (map) or have the count added (multiset). move: as merge, and each entry is removed from `from` when it is in `to`.
  * SEA_TABLE_LOCAL: the parts of `from` on the calling rank (and for assign, clears those of `to`). Both are of one kind,
  * their parts and slots may differ. Entries travel in batches: one call at a part of `from`, then one at each part of
- * `to` that has some of them. SEA_ERR_INVALID if both are the same table, except assign, which does nothing then. */
+ * `to` that has some of them, and for move one more at the part of `from`. Cut short by an error, some entries have
+ * been dealt with and others not; in a move none is in neither table. An entry whose value or count changes while it
+ * moves stays in `from` (a multiset: the difference does). SEA_ERR_INVALID if both are the same table, except assign, which does nothing then. */
 int sea_table_assign(sea_table to, sea_table from, sea_table_scope scope);
 int sea_table_merge(sea_table to, sea_table from, sea_table_scope scope);
 int sea_table_move(sea_table to, sea_table from, sea_table_scope scope);
 
-/* Exchanges the entries of two tables of one kind, by three moves through a table of its own. */
+/* Exchanges the entries of two tables of one kind, by three moves through a table of its own. On an error entries may be
+ * left in that table; the text names it. */
 int sea_table_swap(sea_table a, sea_table b);
 
 #ifdef __cplusplus

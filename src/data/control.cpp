@@ -50,6 +50,8 @@ const char *name_of(kind k)
         return "queue";
     case kind::list:
         return "list";
+    case kind::table:
+        return "table";
     case kind::none:
         break;
     }

@@ -24,6 +24,7 @@ enum class kind : std::uint32_t { // magic numbers, so that other memory is not 
     deque = 0x64657131,
     queue = 0x71756531,
     list = 0x6c737431,
+    table = 0x74626c31, // spread over ranks, with locks of its own: table_part.hpp
 };
 
 const char *name_of(kind k);

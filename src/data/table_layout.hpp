@@ -44,6 +44,9 @@ struct chain_link {
     entry_head *e = nullptr;
 };
 
+// Of a part without its entries.
+constexpr std::uint64_t part_bytes(std::uint64_t slots) { return sizeof(part_head) + slots * sizeof(std::uint64_t); }
+
 constexpr std::uint64_t pad8(std::uint64_t n) { return (n + 7) / 8 * 8; }
 
 inline std::byte *key_at(entry_head &e) { return reinterpret_cast<std::byte *>(&e + 1); }

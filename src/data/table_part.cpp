@@ -55,7 +55,7 @@ key_place place_of_key(byte_span key, std::uint64_t parts, std::uint64_t slots)
 
 std::uint64_t table_part::make(part_memory &memory, const part_shape &shape)
 {
-    const std::uint64_t bytes = sizeof(part_head) + shape.slots * sizeof(std::uint64_t);
+    const std::uint64_t bytes = part_bytes(shape.slots);
     const std::uint64_t offset = memory.allocate(bytes);
     if (!offset) return 0;
     std::memset(memory.base + offset, 0, bytes);
@@ -80,7 +80,7 @@ table_part::table_part(part_memory &memory, std::uint64_t offset, std::uint64_t 
     if (inside && memory.live(offset, sizeof(part_head))) {
         part_ = reinterpret_cast<part_head *>(memory.base + offset);
         // who names another's part by chance or malice has the size checked as well
-        if (is_here() && memory.live(offset, sizeof(part_head) + part_->slots * sizeof(std::uint64_t))) return;
+        if (is_here() && memory.live(offset, part_bytes(part_->slots))) return;
     }
     part_ = nullptr;
     status_ = SEA_ERR_HANDLE;

@@ -2,6 +2,7 @@
 #include "data/verb.hpp"
 
 #include "data/sequence.hpp"
+#include "data/table_verb.hpp"
 
 #include <array>
 #include <cstddef>
@@ -31,6 +32,7 @@ constexpr table all_verbs = [] {
     t.set(verb::sequence_assign, on_sequence<sequence_assign>);
     t.set(verb::sequence_at, on_sequence<sequence_at>);
     t.set(verb::sequence_swap, on_sequence<sequence_swap>);
+    t.set(verb::table, table_verb);
     return t;
 }();
 

@@ -23,6 +23,7 @@ enum class verb : std::uint16_t {
     sequence_assign,
     sequence_at,
     sequence_swap,
+    table, // all calls on hash tables: table_verb.hpp
     end
 };
 
