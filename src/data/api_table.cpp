@@ -22,7 +22,8 @@ std::uint64_t new_id()
 int check_length(const char *function, const char *what, std::size_t bytes)
 {
     if (bytes > SEA_TABLE_BYTES_MAX)
-        return fail(SEA_ERR_INVALID, "{}: a {} of {} bytes; the most is {}", function, what, bytes, SEA_TABLE_BYTES_MAX);
+        return fail(SEA_ERR_INVALID, "{}: a {} of {} bytes; the most is {}", function, what, bytes,
+                    SEA_TABLE_BYTES_MAX);
     return SEA_OK;
 }
 
@@ -121,7 +122,8 @@ int check_shape(sea_table_kind kind, const int *ranks, int parts, std::size_t sl
     if (!table || !ranks || parts < 1)
         return fail(SEA_ERR_INVALID, "sea_table_create: {} ranks at {}, output at {}", parts, fmt::ptr(ranks),
                     fmt::ptr(table));
-    if (unsigned(kind) > SEA_TABLE_MAP) return fail(SEA_ERR_INVALID, "sea_table_create: kind {} is none", unsigned(kind));
+    if (unsigned(kind) > SEA_TABLE_MAP)
+        return fail(SEA_ERR_INVALID, "sea_table_create: kind {} is none", unsigned(kind));
     if (slots < 1 || slots > INT32_MAX)
         return fail(SEA_ERR_INVALID, "sea_table_create: {} slots are not 1 .. {}", slots, INT32_MAX);
     return SEA_OK;

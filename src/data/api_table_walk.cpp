@@ -20,7 +20,7 @@ int check_scope(const char *function, sea_table_scope scope)
 // Its rank has ended, or has while it was asked.
 bool ended(const part_call &c, int status)
 {
-    return status == SEA_ERR_DEAD && c.part.at != SEA_NULL && !core::alive(c.part.rank());
+    return status == SEA_ERR_DEAD && c.part.id != 0 && !core::alive(c.part.rank());
 }
 
 // The first entry of a part behind a place, if there is one: elem of the answer.
@@ -59,8 +59,8 @@ int check_it(const char *function, const sea_table_it &it)
     const bool inside = it.part >= 0 && std::uint64_t(it.part) < it.table.parts && it.slot >= 0 &&
                         std::uint64_t(it.slot) < it.table.slots;
     if (inside) return SEA_OK;
-    return fail(SEA_ERR_HANDLE, "{}: part {} and slot {} are not of a table with {} parts of {} slots", function, it.part,
-                it.slot, it.table.parts, it.table.slots);
+    return fail(SEA_ERR_HANDLE, "{}: part {} and slot {} are not of a table with {} parts of {} slots", function,
+                it.part, it.slot, it.table.parts, it.table.slots);
 }
 
 // Runs `use` on every part of the scope. Where a part's rank has ended the others are visited all the same.
@@ -77,7 +77,8 @@ int each_part(const char *function, const sea_table &t, sea_table_scope scope, U
         if (s && !ended(c, s)) return s;
         if (s && concerns(c.part, scope)) dead = c.part.rank();
     }
-    return dead < 0 ? SEA_OK : fail(SEA_ERR_DEAD, "{}: rank {}, which has a part of the table, has ended", function, dead);
+    return dead < 0 ? SEA_OK
+                    : fail(SEA_ERR_DEAD, "{}: rank {}, which has a part of the table, has ended", function, dead);
 }
 
 int sum_parts(const char *function, sea_table table, sea_table_scope scope, table_what what, uint64_t *result)

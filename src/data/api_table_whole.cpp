@@ -24,7 +24,8 @@ byte_span behind(byte_span items, std::uint64_t n)
 {
     sea_table_item item;
     byte_span key, value;
-    while (n-- && read_item(items, &item, &key, &value)) {}
+    while (n-- && read_item(items, &item, &key, &value)) {
+    }
     return items;
 }
 
@@ -104,7 +105,7 @@ int kind_of(const char *function, const sea_table &t, sea_table_kind *kind)
     part_call c{function, t, 0};
     const int s = c.find();
     *kind = c.part.kind;
-    return c.part.at != SEA_NULL ? SEA_OK : s; // that its rank has ended is told when it is needed
+    return c.part.id != 0 ? SEA_OK : s; // that its rank has ended is told when it is needed
 }
 
 int check_both(const char *function, const sea_table &a, const sea_table &b)
@@ -131,8 +132,7 @@ int guarded(const transfer &t, sea_table_scope scope)
 int two_different(const transfer &t, sea_table_scope scope)
 {
     if (int s = check_both(t.function, t.to, t.from)) return s;
-    if (same_table(t.to, t.from))
-        return fail(SEA_ERR_INVALID, "{}: {:#x} is both tables", t.function, t.to.address);
+    if (same_table(t.to, t.from)) return fail(SEA_ERR_INVALID, "{}: {:#x} is both tables", t.function, t.to.address);
     return guarded(t, scope);
 }
 
@@ -184,6 +184,6 @@ int sea_table_swap(sea_table a, sea_table b)
     if (!s) s = guarded({function, b, between, true}, SEA_TABLE_ALL);
     if (!s) return sea_table_destroy(between);
     // rather than be lost
-    return fail(s, "{}; what was on its way is in the table {:#x} with {} parts of {} slots", std::string(sea_last_error()),
-                between.address, between.parts, between.slots);
+    return fail(s, "{}; what was on its way is in the table {:#x} with {} parts of {} slots",
+                std::string(sea_last_error()), between.address, between.parts, between.slots);
 }

@@ -22,8 +22,7 @@ constexpr std::array<std::array<std::uint64_t, 256>, 8> crc64_tables()
         t[0][byte] = crc;
     }
     for (std::size_t k = 1; k < 8; ++k)
-        for (std::size_t byte = 0; byte < 256; ++byte)
-            t[k][byte] = t[k - 1][byte] >> 8 ^ t[0][t[k - 1][byte] & 0xff];
+        for (std::size_t byte = 0; byte < 256; ++byte) t[k][byte] = t[k - 1][byte] >> 8 ^ t[0][t[k - 1][byte] & 0xff];
     return t;
 }
 

@@ -144,10 +144,7 @@ void table_part::recount(part_stripe &s)
     }
 }
 
-entry_head *table_part::at(std::uint64_t offset) const
-{
-    return reinterpret_cast<entry_head *>(memory_.base + offset);
-}
+entry_head *table_part::at(std::uint64_t offset) const { return reinterpret_cast<entry_head *>(memory_.base + offset); }
 
 bool table_part::follow(std::uint64_t offset, std::uint64_t slot, entry_head **e) const
 {
@@ -284,7 +281,8 @@ part_answer table_part::insert(byte_span key, byte_span value, insert_mode mode)
         a.result = mode != insert_mode::add;
         return a;
     }
-    if (mode == insert_mode::add && found.e->value_bytes == sizeof(std::uint64_t)) a.result = integer(value_of(*found.e));
+    describe(*found.e, place.slot, a);
+    if (mode == insert_mode::add && a.value_bytes == sizeof(std::uint64_t)) a.result = integer(value_of(*found.e));
     a.status = change(found, key, value, place, mode);
     return a;
 }

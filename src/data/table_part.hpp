@@ -119,13 +119,14 @@ class table_part {
     part_answer find(byte_span key);
 
     part_answer entry(std::uint64_t slot, std::uint64_t elem);
-    // The next ones look at some_slots slots at most and tell in `slot` where to go on; there is no more if that is slots().
+    // The next ones look at some_slots slots at most and tell in `slot` where to go on; there is no more if that is
+    // slots().
     part_answer next(std::uint64_t slot, std::uint64_t elem); // elem 0: the first from the start of the slot
     // Items from behind entry number `passed` of the slot, at most `room` bytes.
     part_answer scan(std::uint64_t slot, std::uint64_t passed, std::uint64_t room, std::vector<std::byte> &items);
     part_answer clear(std::uint64_t slot); // some_entries at most
-    // Inserts what a scan of another part gave; takes away what a scan of this part gave. `result` items have been dealt
-    // with; fewer than all without an error: ask again with the rest.
+    // Inserts what a scan of another part gave; takes away what a scan of this part gave. `result` items have been
+    // dealt with; fewer than all without an error: ask again with the rest.
     part_answer insert_items(byte_span items);
     part_answer remove_items(byte_span items);
 

@@ -105,14 +105,16 @@ int table_part::add_items(std::uint64_t slot, std::uint64_t room, part_answer &a
     return SEA_OK;
 }
 
-part_answer table_part::scan(std::uint64_t slot, std::uint64_t passed, std::uint64_t room, std::vector<std::byte> &items)
+part_answer table_part::scan(std::uint64_t slot, std::uint64_t passed, std::uint64_t room,
+                             std::vector<std::byte> &items)
 {
     part_answer a;
     a.passed = passed;
     const std::uint64_t end = std::min(part_->slots, slot + some_slots);
     for (; slot < end; ++slot) {
         if (word_at(head(slot)).load(std::memory_order_acquire)) a.status = add_items(slot, room, a, items);
-        if (a.status == part_busy && a.result) a.status = SEA_OK; // so far
+        if (a.status == part_busy && a.result)
+            a.status = SEA_OK; // so far
         else if (a.status == SEA_OK && !a.value_bytes) {
             a.passed = 0;
             continue;

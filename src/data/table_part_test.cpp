@@ -51,8 +51,7 @@ class test_memory : public part_memory {
     std::optional<shm::heap> heap_;
     static std::byte *map(std::uint64_t n)
     {
-        return static_cast<std::byte *>(
-            mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+        return static_cast<std::byte *>(mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     }
 };
 
@@ -370,8 +369,7 @@ TEST_F(TablePart, an_overwritten_chain_is_an_error)
 TEST_F(TablePart, who_finds_the_lock_of_a_dead_holder_counts_again)
 {
     table_part part = make(SEA_TABLE_MULTISET, 16);
-    for (int i = 0; i < 100; ++i)
-        part.insert(bytes(std::to_string(i)), bytes(std::uint64_t(2)), insert_mode::add);
+    for (int i = 0; i < 100; ++i) part.insert(bytes(std::to_string(i)), bytes(std::uint64_t(2)), insert_mode::add);
     for (int i = 0; i < 8; ++i) part.die_holding(bytes(std::to_string(i)));
     EXPECT_EQ(100, part.size().result);
     EXPECT_EQ(200, part.total().result);
@@ -418,7 +416,8 @@ void compare_with_model(test_memory &memory, std::uint64_t offset, std::uint64_t
         case 4:
             EXPECT_EQ(there, part.count(bytes(key)).result);
             if (random() % 1000 == 0) {
-                for (std::uint64_t s = 0; s < part.slots(); s = std::uint64_t(part.clear(s).slot)) {}
+                for (std::uint64_t s = 0; s < part.slots(); s = std::uint64_t(part.clear(s).slot)) {
+                }
                 EXPECT_EQ(0, part.size().result);
                 model.clear();
             }

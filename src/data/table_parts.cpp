@@ -64,8 +64,8 @@ void keep(const part_line &fresh)
 
 int no_table(const char *function, const sea_table &t)
 {
-    return fail(SEA_ERR_HANDLE, "{}: {:#x} with {} parts of {} slots is no table that lives", function, t.address, t.parts,
-                t.slots);
+    return fail(SEA_ERR_HANDLE, "{}: {:#x} with {} parts of {} slots is no table that lives", function, t.address,
+                t.parts, t.slots);
 }
 
 // Asks the directory for the parts from `first` on.
@@ -165,7 +165,7 @@ int part_call::ask_once(table_what what)
 
 int part_call::run(table_what what)
 {
-    if (part.at == SEA_NULL)
+    if (part.id == 0)
         if (int s = find()) return s;
     int s = ask_once(what);
     const auto gone = [&] { return s == SEA_ERR_HANDLE && answer.slot == -1; };

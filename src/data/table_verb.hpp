@@ -19,11 +19,11 @@ enum class table_what : std::uint8_t {
     insert,
     get, // room: of the value
     count,
-    remove,     // mode 1: whatever its count
+    remove, // mode 1: whatever its count
     find,
-    entry,      // slot, elem
-    next,       // slot, elem
-    scan,       // slot, number, room
+    entry, // slot, elem
+    next,  // slot, elem
+    scan,  // slot, number, room
     insert_items,
     remove_items,
     size,
@@ -42,7 +42,7 @@ struct table_request {
 };
 static_assert(sizeof(table_request) == 48);
 
-inline constexpr std::size_t short_key = 512; // travels with the request
+inline constexpr std::size_t short_key = 512;   // travels with the request
 inline constexpr std::size_t parts_at_once = 8; // of a look-up
 
 // Tags tell tables apart that lay at the same address one after the other.

@@ -1,6 +1,6 @@
 # Data structures: the steps of data_*.cpp as a program of their own, over the same harness.
 file(GLOB data_steps CONFIGURE_DEPENDS data_*.cpp)
-add_executable(structures ${data_steps})
+add_executable(structures ${data_steps} table_place.cpp)
 target_link_libraries(structures PRIVATE onesea_proof)
 
 # data_case(NAME options STATUS launcher options...): a job of the structures; STATUS is the launcher's.
@@ -21,4 +21,8 @@ if(TARGET onesea_cli)
     data_case(lossy_4 "" 0 -n 4 --nodes 2)
     set_tests_properties(structures.lossy_4 PROPERTIES
         ENVIRONMENT "ONESEA_LOG=warn;PROOF_STATUS=0;ONESEA_NET_FAULTS=loss=0.05,dup=0.02,reorder=0.05,seed=4")
+    foreach(nodes 1 3)
+        data_case(table_full_${nodes} "--only;590" 0 -n 3 --nodes ${nodes} --heap 32M)
+        data_case(table_rank_killed_${nodes} "--only;595" 137 -n 4 --nodes ${nodes} --on-death continue)
+    endforeach()
 endif()
