@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank has one slab in its global heap. In it every channel has a counter and two landing buffers:
+// The one-sided back end: puts with signals into the other's global heap. Nobody answers or asks: a rank's only call is
+// its put.
+//
+// CG: each rank has one slab. In it every channel has a counter and two landing buffers:
 //
 //     slab   | counter  pad | buffer 0 ... | buffer 1 ... | counter  pad | ...
 //              channel 0                                    channel 1
 //
 // Exchange k of a channel puts into the partner's buffer k % 2 and adds 1 to the partner's counter behind it; then it
-// waits until its own counter is above k. Nobody answers or asks: a rank's only call is its put.
+// waits until its own counter is above k. Why two buffers suffice: the partner writes my buffer k % 2 again in its
+// exchange k + 2, which it begins when it has my put of exchange k + 1, which I issue when I no longer read what came
+// in exchange k. With one buffer a fast partner's exchange k + 1 would overwrite what I still read.
 //
-// Why two buffers suffice: the partner writes my buffer k % 2 again in its exchange k + 2, which it begins when it has
-// my put of exchange k + 1, which I issue when I no longer read what came in exchange k. With one buffer a fast
-// partner's exchange k + 1 would overwrite what I still read.
-#include "comm_onesea.hpp"
+// IS: each rank has a slab with one counter for every source, and its landing:
+//
+//     slab   | counter of source 0  pad | counter of source 1  pad | ... | landing ...
+//
+// Delivery k puts the keys where they belong and adds 1 to my counter there. The landing needs no second copy: who puts
+// in delivery k + 1 has all ranks' counts of it, which they gave when they no longer read what came in delivery k.
+// Keys for other nodes are sent first, so that they travel while those for neighbours are copied.
+#include "comm.hpp"
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <onesea.h>
 #include <stdexcept>
 
 namespace npb {
 namespace {
 
-constexpr std::uint64_t line = 64; // counters of different channels do not share one
+constexpr std::uint64_t line = 64; // counters of different channels and sources do not share one
 constexpr double patience = 1.0;   // seconds between looks whether the partner lives
 
 std::uint64_t rounded(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
@@ -28,6 +41,57 @@ void check(int status, const char *call)
     if (status != SEA_OK)
         throw std::runtime_error(std::string(call) + ": " + sea_strerror(status) + ": " + sea_last_error());
 }
+
+// Memory of the same size in every rank's global heap, zero at first.
+class slab {
+  public:
+    slab(int rank, int size, std::uint64_t bytes) : rank_(rank), starts_(static_cast<std::size_t>(size))
+    {
+        sea_addr mine = SEA_NULL;
+        check(sea_heap_alloc(rank, bytes, &mine), "sea_heap_alloc");
+        memory_ = static_cast<char *>(sea_local(mine));
+        std::memset(memory_, 0, bytes);
+        check(sea_allgather(SEA_TEAM_WORLD, &mine, starts_.data(), sizeof mine), "sea_allgather");
+    }
+    ~slab() { sea_heap_free(starts_[static_cast<std::size_t>(rank_)]); }
+    slab(const slab &) = delete;
+    slab &operator=(const slab &) = delete;
+
+    char *mine(std::uint64_t offset) const { return memory_ + offset; }
+    sea_addr at(int rank, std::uint64_t offset) const { return starts_[static_cast<std::size_t>(rank)] + offset; }
+
+    // Waits until my counter at that offset is at least `value`. The death of who should add ends a waiting rank too,
+    // whatever the launcher was told to do about deaths.
+    void await(std::uint64_t offset, std::uint64_t value, int source) const
+    {
+        const auto *counter = reinterpret_cast<const sea_counter *>(mine(offset));
+        for (;;) {
+            int status = sea_counter_wait(counter, value, patience);
+            if (status == SEA_OK) return;
+            if (status != SEA_ERR_TIMEOUT) check(status, "sea_counter_wait");
+            if (sea_alive(source) != 1)
+                throw std::runtime_error("rank " + std::to_string(source) + " ended while others waited for it");
+        }
+    }
+
+  private:
+    int rank_;
+    char *memory_ = nullptr;
+    std::vector<sea_addr> starts_; // of every rank's
+};
+
+struct channel {
+    int partner;
+    std::size_t capacity;    // doubles in each of its two buffers
+    std::uint64_t offset;    // of its counter in the slab; the buffers follow
+    std::uint64_t exchanges; // begun
+
+    std::uint64_t buffer(std::uint64_t which) const
+    {
+        return offset + line + which * rounded(capacity * sizeof(double));
+    }
+    std::uint64_t end() const { return buffer(2); }
+};
 
 struct sent_to {
     unsigned long long operations, bytes;
@@ -40,86 +104,6 @@ sent_to difference(const sea_pair_stats &before, const sea_pair_stats &after)
     return {operations(after) - operations(before), bytes(after) - bytes(before)};
 }
 
-} // namespace
-
-std::uint64_t comm_onesea::channel::buffer(std::uint64_t which) const
-{
-    return offset + line + which * rounded(capacity * sizeof(double));
-}
-
-std::uint64_t comm_onesea::channel::end() const { return buffer(2); }
-
-comm_onesea::comm_onesea() : rank_(sea_rank()), size_(sea_size()) {}
-
-comm_onesea::~comm_onesea()
-{
-    if (!slabs_.empty()) sea_heap_free(slabs_[static_cast<std::size_t>(rank_)]);
-}
-
-int comm_onesea::open(int partner, std::size_t capacity)
-{
-    channels_.push_back({partner, capacity, channels_.empty() ? 0 : channels_.back().end(), 0});
-    return static_cast<int>(channels_.size()) - 1;
-}
-
-void comm_onesea::connect()
-{
-    const std::uint64_t bytes = channels_.back().end();
-    sea_addr slab = SEA_NULL;
-    check(sea_heap_alloc(rank_, bytes, &slab), "sea_heap_alloc");
-    memory_ = static_cast<char *>(sea_local(slab));
-    std::memset(memory_, 0, bytes);
-    slabs_.resize(static_cast<std::size_t>(size_));
-    check(sea_allgather(SEA_TEAM_WORLD, &slab, slabs_.data(), sizeof slab), "sea_allgather");
-}
-
-// The partner's death ends a waiting rank too, whatever the launcher was told to do about deaths.
-const double *comm_onesea::await(const channel &link)
-{
-    const auto *counter = reinterpret_cast<const sea_counter *>(memory_ + link.offset);
-    for (;;) {
-        int status = sea_counter_wait(counter, link.exchanges, patience);
-        if (status == SEA_OK) break;
-        if (status != SEA_ERR_TIMEOUT) check(status, "sea_counter_wait");
-        if (sea_alive(link.partner) != 1)
-            throw std::runtime_error("rank " + std::to_string(link.partner) + " ended while others waited for it");
-    }
-    return reinterpret_cast<const double *>(memory_ + link.buffer((link.exchanges - 1) % 2));
-}
-
-std::span<const double> comm_onesea::exchange(int number, std::span<const double> mine, std::size_t expected)
-{
-    channel &link = channels_[static_cast<std::size_t>(number)];
-    if (mine.size() > link.capacity || expected > link.capacity)
-        throw std::runtime_error("a channel's buffer is too small");
-    const std::uint64_t landing = link.buffer(link.exchanges++ % 2);
-    if (link.partner == rank_) {
-        std::memcpy(memory_ + landing, mine.data(), mine.size_bytes());
-        return {reinterpret_cast<const double *>(memory_ + landing), expected};
-    }
-    const sea_addr slab = slabs_[static_cast<std::size_t>(link.partner)];
-    sea_opts opts = SEA_OPTS_INIT;
-    opts.flags = SEA_NOWAIT; // so that both directions are under way while this rank waits for the partner's data
-    opts.origin_counter = &sent_;
-    check(sea_put_signal(slab + landing, mine.data(), mine.size_bytes(), slab + link.offset, 1, SEA_SIGNAL_ADD, &opts),
-          "sea_put_signal");
-    ++started_;
-    const double *arrived = await(link);
-    check(sea_counter_wait(&sent_, started_, SEA_FOREVER), "sea_counter_wait");
-    return {arrived, expected};
-}
-
-void comm_onesea::barrier() { check(sea_barrier(SEA_TEAM_WORLD), "sea_barrier"); }
-
-double comm_onesea::maximum(double value)
-{
-    double result = value;
-    check(sea_allreduce(SEA_TEAM_WORLD, &value, &result, 1, SEA_DOUBLE, SEA_MAX), "sea_allreduce");
-    return result;
-}
-
-namespace {
-
 std::vector<sea_pair_stats> stats_of_all(int size)
 {
     std::vector<sea_pair_stats> result(static_cast<std::size_t>(size));
@@ -128,10 +112,118 @@ std::vector<sea_pair_stats> stats_of_all(int size)
     return result;
 }
 
-} // namespace
+class comm_onesea final : public comm {
+  public:
+    comm_onesea() : rank_(sea_rank()), size_(sea_size()) {}
 
-void comm_onesea::start_counting() { before_ = stats_of_all(size_); }
-void comm_onesea::stop_counting() { after_ = stats_of_all(size_); }
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
+    std::string describe() const override;
+    double seconds() const override { return sea_time(); }
+    void barrier() override { check(sea_barrier(SEA_TEAM_WORLD), "sea_barrier"); }
+    void allgather(const void *mine, void *all, std::size_t bytes) override;
+    int open(int partner, std::size_t capacity) override;
+    void connect() override { channel_slab_ = std::make_unique<slab>(rank_, size_, channels_.back().end()); }
+    std::span<const double> exchange(int channel, std::span<const double> mine, std::size_t expected) override;
+    void open_landing(std::size_t capacity) override;
+    void deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
+                 const arrival_fn &arrived) override;
+    void start_counting() override { before_ = stats_of_all(size_); }
+    void stop_counting() override { after_ = stats_of_all(size_); }
+    std::vector<pair_traffic> traffic() override;
+
+  private:
+    void put(sea_addr to, const void *from, std::size_t bytes, sea_addr signal);
+    void wait_until_sent();
+    std::uint64_t counter_of(int source) const { return static_cast<std::uint64_t>(source) * line; }
+    std::uint64_t landing_at(std::size_t place) const
+    {
+        return static_cast<std::uint64_t>(size_) * line + place * sizeof(key);
+    }
+
+    int rank_, size_;
+    std::vector<channel> channels_;
+    std::unique_ptr<slab> channel_slab_, landing_slab_;
+    std::size_t landing_capacity_ = 0;
+    std::vector<int> others_; // in the order in which keys are sent to them
+    std::uint64_t deliveries_ = 0;
+    sea_counter sent_{}; // puts whose source may be reused
+    std::uint64_t started_ = 0;
+    std::vector<sea_pair_stats> before_, after_;
+};
+
+std::string comm_onesea::describe() const
+{
+    const int nodes = sea_nodes();
+    return std::to_string(nodes) + (nodes == 1 ? " node, " : " nodes, ") + "one-sided puts with signals";
+}
+
+void comm_onesea::allgather(const void *mine, void *all, std::size_t bytes)
+{
+    check(sea_allgather(SEA_TEAM_WORLD, mine, all, bytes), "sea_allgather");
+}
+
+// Started only, so that all directions are under way while this rank waits for the others' data.
+void comm_onesea::put(sea_addr to, const void *from, std::size_t bytes, sea_addr signal)
+{
+    sea_opts opts = SEA_OPTS_INIT;
+    opts.flags = SEA_NOWAIT;
+    opts.origin_counter = &sent_;
+    check(sea_put_signal(to, from, bytes, signal, 1, SEA_SIGNAL_ADD, &opts), "sea_put_signal");
+    ++started_;
+}
+
+void comm_onesea::wait_until_sent() { check(sea_counter_wait(&sent_, started_, SEA_FOREVER), "sea_counter_wait"); }
+
+int comm_onesea::open(int partner, std::size_t capacity)
+{
+    channels_.push_back({partner, capacity, channels_.empty() ? 0 : channels_.back().end(), 0});
+    return static_cast<int>(channels_.size()) - 1;
+}
+
+std::span<const double> comm_onesea::exchange(int number, std::span<const double> mine, std::size_t expected)
+{
+    channel &link = channels_[static_cast<std::size_t>(number)];
+    if (mine.size() > link.capacity || expected > link.capacity)
+        throw std::runtime_error("a channel's buffer is too small");
+    const std::uint64_t buffer = link.buffer(link.exchanges++ % 2);
+    const auto *arrived = reinterpret_cast<const double *>(channel_slab_->mine(buffer));
+    if (link.partner == rank_) {
+        std::memcpy(channel_slab_->mine(buffer), mine.data(), mine.size_bytes());
+        return {arrived, expected};
+    }
+    put(channel_slab_->at(link.partner, buffer), mine.data(), mine.size_bytes(),
+        channel_slab_->at(link.partner, link.offset));
+    channel_slab_->await(link.offset, link.exchanges, link.partner);
+    wait_until_sent();
+    return {arrived, expected};
+}
+
+void comm_onesea::open_landing(std::size_t capacity)
+{
+    landing_capacity_ = capacity;
+    landing_slab_ = std::make_unique<slab>(rank_, size_, landing_at(capacity));
+    for (int step = 1; step < size_; ++step) others_.push_back((rank_ + step) % size_);
+    std::stable_partition(others_.begin(), others_.end(), [](int other) { return sea_node_of(other) != sea_node(); });
+}
+
+void comm_onesea::deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
+                          const arrival_fn &arrived)
+{
+    ++deliveries_;
+    for (int other : others_) {
+        const outgoing_keys &part = outgoing[static_cast<std::size_t>(other)];
+        if (part.place + part.keys.size() > landing_capacity_) throw std::runtime_error("a landing is too small");
+        put(landing_slab_->at(other, landing_at(part.place)), part.keys.data(), part.keys.size_bytes(),
+            landing_slab_->at(other, counter_of(rank_)));
+    }
+    for (auto i = others_.rbegin(); i != others_.rend(); ++i) {
+        landing_slab_->await(counter_of(*i), deliveries_, *i);
+        const incoming_keys &part = incoming[static_cast<std::size_t>(*i)];
+        arrived(*i, {reinterpret_cast<const key *>(landing_slab_->mine(landing_at(part.place))), part.count});
+    }
+    wait_until_sent();
+}
 
 std::vector<pair_traffic> comm_onesea::traffic()
 {
@@ -147,7 +239,7 @@ std::vector<pair_traffic> comm_onesea::traffic()
         const char *transport = sea_transport(to);
         std::strncpy(mine[i].transport, transport != nullptr ? transport : "?", sizeof mine[i].transport - 1);
     }
-    check(sea_allgather(SEA_TEAM_WORLD, mine.data(), all.data(), n * sizeof(entry)), "sea_allgather");
+    allgather(mine.data(), all.data(), n * sizeof(entry));
     std::vector<pair_traffic> result;
     for (int i = 0; rank_ == 0 && i < size_ * size_; ++i) {
         const entry &e = all[static_cast<std::size_t>(i)];
@@ -155,6 +247,23 @@ std::vector<pair_traffic> comm_onesea::traffic()
             result.push_back({i / size_, i % size_, e.transport, e.sent.operations, e.sent.bytes});
     }
     return result;
+}
+
+} // namespace
+
+std::unique_ptr<comm> join(int &, char **&)
+{
+    check(sea_init(nullptr), "sea_init");
+    return std::make_unique<comm_onesea>();
+}
+
+void leave() { check(sea_finalize(), "sea_finalize"); }
+
+void give_up(const std::string &text)
+{
+    if (sea_initialized() != 0) sea_abort(1, text.c_str());
+    std::fprintf(stderr, "%s\n", text.c_str());
+    std::exit(1);
 }
 
 } // namespace npb

@@ -7,6 +7,8 @@
 
 namespace npb {
 
+inline constexpr std::uint64_t seed = 314159265;
+
 class random_stream {
   public:
     explicit random_stream(std::uint64_t first) : state_(first) {}
@@ -16,6 +18,13 @@ class random_stream {
     {
         state_ = (state_ * multiplier) & mask;
         return static_cast<double>(state_) * scale;
+    }
+
+    // As if next() had been called so often, in logarithmic time: x a^count, the power by repeated squaring.
+    void skip(std::uint64_t count)
+    {
+        for (std::uint64_t power = multiplier; count > 0; count /= 2, power = (power * power) & mask)
+            if (count % 2 == 1) state_ = (state_ * power) & mask;
     }
 
   private:

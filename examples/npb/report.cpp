@@ -40,10 +40,6 @@ void print_by_transport(const std::vector<pair_traffic> &traffic)
     for (const auto &[name, sum] : totals) print_row(grouped(sum.pairs) + " pairs", name, sum.operations, sum.bytes);
 }
 
-double speed(const problem &given, const outcome &result) { return million_operations(given) / result.seconds; }
-
-bool verified(const problem &given, const outcome &result) { return error_of(given, result.zeta) <= tolerance; }
-
 } // namespace
 
 progress_line::progress_line(progress_style style, int iterations)
@@ -53,10 +49,10 @@ progress_line::progress_line(progress_style style, int iterations)
     if (style == progress_style::none) every_ = 0;
 }
 
-void progress_line::show(int iteration, double zeta, double seconds)
+void progress_line::show(int iteration, double seconds, const std::string &what)
 {
     if (every_ == 0 || (iteration % every_ != 0 && iteration != iterations_)) return;
-    std::printf("%s  iteration %3d of %d   zeta %17.13f   %7.2f s%s", live_ ? "\r" : "", iteration, iterations_, zeta,
+    std::printf("%s  iteration %3d of %d   %s%7.2f s%s", live_ ? "\r" : "", iteration, iterations_, what.c_str(),
                 seconds, live_ ? "" : "\n");
     std::fflush(stdout);
 }
@@ -66,27 +62,11 @@ void progress_line::end()
     if (live_) std::putchar('\n');
 }
 
-std::string headline(const problem &given, int ranks, int nodes, const std::string &backend)
+void print(const result &given, const std::vector<pair_traffic> &traffic)
 {
-    return std::string("NAS CG class ") + given.name + ": matrix of order " + std::to_string(given.order) + ", " +
-           std::to_string(given.iterations) + " iterations\n" + std::to_string(ranks) +
-           (ranks == 1 ? " rank" : " ranks") + " on " + std::to_string(nodes) + (nodes == 1 ? " node, " : " nodes, ") +
-           backend;
-}
-
-bool print_verdict(const problem &given, const outcome &result)
-{
-    const bool good = verified(given, result);
-    std::printf("\nVERIFICATION %s\n", good ? "SUCCESSFUL" : "FAILED");
-    std::printf("  zeta      %18.13f\n", result.zeta);
-    std::printf("  reference %18.13f   relative error %.1e, allowed %.0e\n", given.zeta, error_of(given, result.zeta),
-                tolerance);
-    return good;
-}
-
-void print_tables(const problem &given, const outcome &result, const std::vector<pair_traffic> &traffic)
-{
-    std::printf("\n  time      %8.3f s\n  speed     %8.1f Mop/s\n", result.seconds, speed(given, result));
+    std::printf("\nVERIFICATION %s\n", given.verified ? "SUCCESSFUL" : "FAILED");
+    for (const auto &line : given.details) std::printf("  %s\n", line.c_str());
+    std::printf("\n  time      %8.3f s\n  speed     %8.1f Mop/s\n", given.seconds, given.mops);
     if (traffic.empty()) return;
     std::printf("\n  %-14s %-9s %12s %16s %12s\n", "from -> to", "transport", "operations", "bytes", "bytes each");
     if (traffic.size() > most_pairs) return print_by_transport(traffic);
@@ -95,12 +75,13 @@ void print_tables(const problem &given, const outcome &result, const std::vector
                   pair.bytes);
 }
 
-bool write_report(const std::string &path, const problem &given, const outcome &result, int ranks)
+bool write_report(const std::string &path, const result &given, int ranks)
 {
     FILE *file = std::fopen(path.c_str(), "w");
     if (file == nullptr) return false;
-    std::fprintf(file, "ranks %d\nseconds %.6f\nmops %.2f\nzeta %.13f\nverified %s\n", ranks, result.seconds,
-                 speed(given, result), result.zeta, verified(given, result) ? "yes" : "no");
+    std::fprintf(file, "ranks %d\nseconds %.6f\nmops %.2f\nverified %s\n", ranks, given.seconds, given.mops,
+                 given.verified ? "yes" : "no");
+    for (const auto &[name, value] : given.values) std::fprintf(file, "%s %s\n", name.c_str(), value.c_str());
     return std::fclose(file) == 0;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person sees of a run: progress, verdict, tables.
+// What a person sees of a run: progress, verdict, tables; and what a script reads of it.
 #pragma once
 
-#include "kernel.hpp"
+#include "comm.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace npb {
 
@@ -15,7 +17,7 @@ enum class progress_style { automatic, live, lines, each, none };
 class progress_line {
   public:
     progress_line(progress_style style, int iterations);
-    void show(int iteration, double zeta, double seconds);
+    void show(int iteration, double seconds, const std::string &what = {});
     void end(); // leaves the rewritten line
 
   private:
@@ -23,16 +25,18 @@ class progress_line {
     int iterations_, every_; // every_ 0: never
 };
 
-// "CG class A on 4 ranks ..."; what is about to run.
-std::string headline(const problem &given, int ranks, int nodes, const std::string &backend);
+// How a run ended, in the words of its kernel.
+struct result {
+    bool verified;
+    double seconds, mops;                                    // of the timed part
+    std::vector<std::string> details;                        // below the verdict
+    std::vector<std::pair<std::string, std::string>> values; // name and value, for scripts
+};
 
-// The verdict, with the value and the published one; true if verified.
-bool print_verdict(const problem &given, const outcome &result);
-
-// Time, speed and traffic between pairs of ranks (a summary by transport if there are many).
-void print_tables(const problem &given, const outcome &result, const std::vector<pair_traffic> &traffic);
+// Verdict, time, speed and traffic between pairs of ranks (a summary by transport if there are many).
+void print(const result &given, const std::vector<pair_traffic> &traffic);
 
 // Writes "name value" lines for a script. False, with errno, if the file cannot be written.
-bool write_report(const std::string &path, const problem &given, const outcome &result, int ranks);
+bool write_report(const std::string &path, const result &given, int ranks);
 
 } // namespace npb

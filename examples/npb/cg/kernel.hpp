@@ -3,13 +3,13 @@
 // 25 steps of conjugate gradients.
 #pragma once
 
-#include "comm.hpp"
+#include "../comm.hpp"
 #include "matrix.hpp"
 
 #include <functional>
 #include <vector>
 
-namespace npb {
+namespace npb::cg {
 
 struct outcome {
     double zeta = 0;
@@ -49,4 +49,4 @@ class kernel {
     vector x_, z_, p_, q_, r_; // pieces of the vectors of the specification
 };
 
-} // namespace npb
+} // namespace npb::cg

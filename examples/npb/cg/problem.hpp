@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace npb {
+namespace npb::cg {
 
 struct problem {
     char name;         // S, W, A or B
@@ -15,10 +15,9 @@ struct problem {
     double zeta; // the published result
 };
 
-inline constexpr double condition = 0.1;         // rcond: bound of the smallest eigenvalue
-inline constexpr int steps_of_cg = 25;           // of conjugate gradients in each iteration
-inline constexpr double tolerance = 1e-10;       // of zeta, relative
-inline constexpr unsigned long seed = 314159265; // tran
+inline constexpr double condition = 0.1;   // rcond: bound of the smallest eigenvalue
+inline constexpr int steps_of_cg = 25;     // of conjugate gradients in each iteration
+inline constexpr double tolerance = 1e-10; // of zeta, relative
 
 // The class of that letter, NULL if there is none.
 const problem *find_problem(char name);
@@ -29,4 +28,4 @@ double error_of(const problem &given, double zeta);
 // Million floating-point operations of the timed part, by the official formula.
 double million_operations(const problem &given);
 
-} // namespace npb
+} // namespace npb::cg

@@ -13,7 +13,7 @@
 #include <array>
 #include <cmath>
 
-namespace npb {
+namespace npb::cg {
 
 kernel::kernel(const problem &given, comm &peers)
     : given_(given), peers_(peers), grid_(peers.size(), peers.rank(), given.order),
@@ -128,4 +128,4 @@ outcome kernel::run(const progress_fn &progress)
     return result;
 }
 
-} // namespace npb
+} // namespace npb::cg

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace npb {
+namespace npb::cg {
 
 class matrix_block {
   public:
@@ -27,4 +27,4 @@ class matrix_block {
     std::vector<double> values_;
 };
 
-} // namespace npb
+} // namespace npb::cg

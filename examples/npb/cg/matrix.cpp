@@ -10,12 +10,12 @@
 // in the order of the vectors and a block has the same bits whatever the grid.
 #include "matrix.hpp"
 
-#include "random.hpp"
+#include "../random.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace npb {
+namespace npb::cg {
 namespace {
 
 struct element {
@@ -131,4 +131,4 @@ void matrix_block::multiply(const double *vector, double *result) const
     }
 }
 
-} // namespace npb
+} // namespace npb::cg

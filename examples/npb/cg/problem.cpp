@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace npb {
+namespace npb::cg {
 namespace {
 
 constexpr std::array problems{
@@ -37,4 +37,4 @@ double million_operations(const problem &given)
     return 2.0 * given.iterations * static_cast<double>(given.order) * iteration * 1e-6;
 }
 
-} // namespace npb
+} // namespace npb::cg

@@ -13,7 +13,7 @@
 #include <bit>
 #include <cstddef>
 
-namespace npb {
+namespace npb::cg {
 
 struct range {
     std::size_t first, last; // last is one past the end
@@ -72,4 +72,4 @@ class grid {
     int rows_, columns_, row_, column_;
 };
 
-} // namespace npb
+} // namespace npb::cg

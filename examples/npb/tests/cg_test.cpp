@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of CG that need no communication; the kernel runs on a back end of one rank that stands here.
-#include "kernel.hpp"
-#include "random.hpp"
+// The parts of CG that need no communication, and its kernel on threads.
+#include "../cg/kernel.hpp"
+#include "../random.hpp"
+#include "threads.hpp"
 
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
 
-namespace npb {
+namespace npb::cg {
 namespace {
 
 // By doubling, so that no product is longer than 64 bits: shares nothing with random_stream.
@@ -30,7 +31,7 @@ TEST(npb_random, follows_the_recurrence_of_the_specification)
     }
 }
 
-TEST(npb_problem, a_result_is_verified_within_the_tolerance_only)
+TEST(npb_cg_problem, a_result_is_verified_within_the_tolerance_only)
 {
     for (char name : {'S', 'W', 'A', 'B'}) {
         const problem *given = find_problem(name);
@@ -42,13 +43,13 @@ TEST(npb_problem, a_result_is_verified_within_the_tolerance_only)
     EXPECT_EQ(find_problem('C'), nullptr);
 }
 
-TEST(npb_grid, fits_powers_of_two_only)
+TEST(npb_cg_grid, fits_powers_of_two_only)
 {
     for (int ranks : {1, 2, 4, 8, 64, 256}) EXPECT_TRUE(grid::fits(ranks)) << ranks;
     for (int ranks : {-4, 0, 3, 6, 12}) EXPECT_FALSE(grid::fits(ranks)) << ranks;
 }
 
-TEST(npb_grid, partners_are_mutual_and_agree_on_lengths)
+TEST(npb_cg_grid, partners_are_mutual_and_agree_on_lengths)
 {
     for (std::size_t order : {std::size_t(1400), std::size_t(1403)})
         for (int ranks = 1; ranks <= 256; ranks *= 2)
@@ -68,7 +69,7 @@ TEST(npb_grid, partners_are_mutual_and_agree_on_lengths)
             }
 }
 
-TEST(npb_matrix, blocks_together_are_the_whole)
+TEST(npb_cg_matrix, blocks_together_are_the_whole)
 {
     const problem given{'T', 101, 5, 1, 10.0, 1.0};
     std::vector<double> vector(given.order), whole(given.order), sum(given.order);
@@ -90,53 +91,29 @@ TEST(npb_matrix, blocks_together_are_the_whole)
     for (std::size_t i = 0; i < given.order; ++i) EXPECT_NEAR(sum[i], whole[i], 1e-9) << i;
 }
 
-class comm_alone final : public comm {
-  public:
-    int rank() const override { return 0; }
-    int size() const override { return 1; }
-    int open(int, std::size_t) override
-    {
-        buffers_.emplace_back();
-        return static_cast<int>(buffers_.size()) - 1;
-    }
-    void connect() override {}
-    std::span<const double> exchange(int channel, std::span<const double> mine, std::size_t) override
-    {
-        auto &buffer = buffers_.at(static_cast<std::size_t>(channel));
-        buffer.assign(mine.begin(), mine.end());
-        return buffer;
-    }
-    void barrier() override {}
-    double maximum(double value) override { return value; }
-    double seconds() const override { return 0; }
-    void start_counting() override {}
-    void stop_counting() override {}
-    std::vector<pair_traffic> traffic() override { return {}; }
-
-  private:
-    std::vector<std::vector<double>> buffers_;
-};
-
-TEST(npb_kernel, gives_the_published_value_of_class_s_without_any_library)
+TEST(npb_cg_kernel, gives_the_published_value_of_class_s_without_any_library)
 {
-    comm_alone alone;
-    const problem &given = *find_problem('S');
-    kernel cg(given, alone);
-    int calls = 0;
-    const outcome result = cg.run([&](int iteration, double) { EXPECT_EQ(iteration, ++calls); });
-    EXPECT_LE(error_of(given, result.zeta), tolerance);
-    EXPECT_LT(result.residual, 1e-10);
-    EXPECT_EQ(calls, given.iterations);
+    for (int ranks : {1, 2, 4})
+        thread_job(ranks).run([&](comm &peers) {
+            const problem &given = *find_problem('S');
+            kernel cg(given, peers);
+            int calls = 0;
+            const outcome result = cg.run([&](int iteration, double) { EXPECT_EQ(iteration, ++calls); });
+            EXPECT_LE(error_of(given, result.zeta), tolerance) << ranks;
+            EXPECT_LT(result.residual, 1e-10) << ranks;
+            EXPECT_EQ(calls, given.iterations);
+        });
 }
 
-TEST(npb_kernel, a_changed_problem_is_not_verified)
+TEST(npb_cg_kernel, a_changed_problem_is_not_verified)
 {
-    comm_alone alone;
-    problem given = *find_problem('S');
-    given.nonzeros += 1; // a changed shift would not do: it is subtracted from the matrix and added to the result
-    kernel cg(given, alone);
-    EXPECT_GT(error_of(given, cg.run({}).zeta), tolerance);
+    thread_job(1).run([](comm &alone) {
+        problem given = *find_problem('S');
+        given.nonzeros += 1; // a changed shift would not do: it is subtracted from the matrix and added to the result
+        kernel cg(given, alone);
+        EXPECT_GT(error_of(given, cg.run({}).zeta), tolerance);
+    });
 }
 
 } // namespace
-} // namespace npb
+} // namespace npb::cg
