@@ -265,7 +265,7 @@ int sea_queue_create(int owner, size_t limit, sea_queue *queue);
 /* Frees the queue and what is in it. Who waits at it gets SEA_ERR_HANDLE. */
 int sea_queue_destroy(sea_queue queue);
 
-/* How many elements are in it, and how many bytes they have together (either may be NULL). One call. */
+/* How many elements are in it, and how many bytes they take, as the limit counts them (either may be NULL). One call. */
 int sea_queue_size(sea_queue queue, size_t *elements, size_t *bytes);
 
 /* Adds an element; waits up to `seconds` (SEA_FOREVER: without limit; 0: try once) for room if the queue has a limit.

@@ -24,6 +24,26 @@ enum class verb : std::uint16_t {
     sequence_at,
     sequence_swap,
     table, // all calls on hash tables: table_verb.hpp
+    list_create,
+    list_destroy,
+    list_clear,
+    list_size,
+    list_insert,
+    list_erase,
+    list_advance,
+    list_distance,
+    list_fetch,
+    list_remove,
+    list_reverse,
+    list_swap,
+    list_splice,
+    list_reorder,
+    data_place,
+    queue_create,
+    queue_destroy,
+    queue_size,
+    queue_push,
+    queue_pop,
     end
 };
 

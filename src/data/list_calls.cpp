@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/list_calls.hpp"
+
+#include "base/error.hpp"
+#include "core/internal.hpp"
+
+#include <algorithm>
+
+namespace onesea::data {
+namespace {
+
+constexpr std::size_t fetched_at_once = 1024; // entries; 32 KiB of answer
+
+int read_bytes(const sea_list_entry &e, std::vector<std::byte> *bytes)
+{
+    try {
+        bytes->resize(e.bytes);
+    } catch (const std::exception &) {
+        return fail(SEA_ERR_MEMORY, "no memory for an element of {} bytes", e.bytes);
+    }
+    return e.bytes ? sea_get(bytes->data(), e.data, e.bytes, nullptr) : SEA_OK;
+}
+
+void free_data(sea_addr data)
+{
+    if (data != SEA_NULL) sea_heap_free(data); // its rank may have ended: nothing is left to free then
+}
+
+} // namespace
+
+int list_call::check(const sea_list_it &it) const
+{
+    if (int s = check()) return s;
+    if (it.list.at == at && it.entry != SEA_NULL) return SEA_OK;
+    return fail(SEA_ERR_HANDLE, "{}: {:#x} is no element of this list", function, it.entry);
+}
+
+asking list_call::call(verb v, const list_arguments &a) const
+{
+    asking c{function, v, kind::list};
+    c.at = at;
+    c.owner = sea_addr_rank(at);
+    c.arguments = bytes_of(a);
+    c.deadline = core::thread_deadline();
+    return c;
+}
+
+int list_call::simple(verb v, const list_arguments &a, list_answer *r) const
+{
+    asking c = call(v, a);
+    if (r) c.result = room_of(*r);
+    return ask(c);
+}
+
+int list_call::removing(verb v, const list_arguments &a, list_answer *r) const
+{
+    std::vector<std::byte> left;
+    asking c = call(v, a);
+    if (r) c.result = room_of(*r);
+    c.output = &left;
+    if (int s = ask(c)) return s;
+    for (std::size_t i = 0; i + sizeof(sea_addr) <= left.size(); i += sizeof(sea_addr)) {
+        sea_addr data;
+        std::memcpy(&data, left.data() + i, sizeof data);
+        free_data(data);
+    }
+    return SEA_OK;
+}
+
+// The entry, with its bytes or with a.other as the place of them.
+int list_call::link(const list_arguments &a, std::span<const std::byte> bytes, const source_bytes *from,
+                    sea_list_it *it) const
+{
+    list_answer r;
+    asking c = call(verb::list_insert, a);
+    c.data = bytes;
+    if (from) from->apply(c);
+    c.result = room_of(r);
+    if (int s = ask(c)) return s;
+    if (it) *it = {{at}, r.entry, r.stamp};
+    return SEA_OK;
+}
+
+int list_call::place_at(int rank, const source_bytes &from, std::span<const std::byte> bytes, std::size_t size,
+                        sea_addr *data) const
+{
+    const list_arguments a;
+    list_answer r;
+    asking c = call(verb::data_place, a);
+    c.owner = rank;
+    c.data = bytes;
+    from.apply(c);
+    if (c.source == SEA_NULL && c.data.empty()) c.data = bytes;
+    c.result = room_of(r);
+    if (size == 0) return SEA_OK;
+    if (int s = ask(c)) return s;
+    *data = r.data;
+    return SEA_OK;
+}
+
+int list_call::add_elsewhere(list_arguments a, int rank, const source_bytes &from, std::span<const std::byte> bytes,
+                             std::size_t size, sea_list_it *it) const
+{
+    if (int s = place_at(rank, from, bytes, size, &a.other)) return s;
+    a.bytes = size;
+    const int s = link(a, {}, nullptr, it);
+    if (s != SEA_OK && s != SEA_ERR_TIMEOUT) { // with a time-out it may be linked yet
+        const std::string told = last_error();
+        free_data(a.other);
+        return set_error(s, told);
+    }
+    return s;
+}
+
+int list_call::add(list_arguments a, int rank, const void *data, std::size_t bytes, sea_list_it *it) const
+{
+    if (int s = check_data(function, data, bytes)) return s;
+    if (int s = core::check_rank(rank)) return s;
+    const std::span<const std::byte> all{static_cast<const std::byte *>(data), bytes};
+    if (rank == sea_addr_rank(at)) return link(a, all, nullptr, it);
+    return add_elsewhere(a, rank, {}, all, bytes, it);
+}
+
+int list_call::add_from(list_arguments a, int rank, sea_addr source, std::size_t bytes, sea_list_it *it) const
+{
+    if (int s = core::check_rank(rank)) return s;
+    source_bytes from;
+    if (int s = from.find(function, source, bytes, rank)) return s;
+    if (rank == sea_addr_rank(at)) return link(a, from.here(), &from, it);
+    return add_elsewhere(a, rank, from, from.here(), bytes, it);
+}
+
+int list_call::erase(const sea_list_it &it, sea_list_it *next) const
+{
+    list_arguments a;
+    a.a = place_of(it);
+    list_answer r;
+    if (int s = simple(verb::list_erase, a, &r)) return s;
+    free_data(r.data);
+    if (next) *next = {{at}, r.entry, r.stamp};
+    return SEA_OK;
+}
+
+int list_call::pop(std::uint32_t end, void *out, std::size_t room, std::size_t *bytes) const
+{
+    list_arguments a;
+    a.flags = end | (out ? want_data : 0);
+    a.bytes = room;
+    list_answer r;
+    asking c = call(verb::list_erase, a);
+    c.room = out;
+    c.room_bytes = room;
+    c.result = room_of(r);
+    if (int s = ask(c)) return s;
+    int status = SEA_OK;
+    if (r.number) status = sea_get(out, r.data, r.bytes, nullptr); // it is ours alone now
+    if (status == SEA_OK) free_data(r.data);
+    if (status == SEA_OK && bytes) *bytes = r.bytes;
+    return status;
+}
+
+int list_call::fetch(const sea_list_it &from, std::size_t n, std::vector<sea_list_entry> *entries,
+                     std::uint64_t *version) const
+{
+    list_arguments a;
+    a.a = place_of(from);
+    a.bytes = n;
+    list_answer r;
+    std::vector<std::byte> all;
+    asking c = call(verb::list_fetch, a);
+    c.result = room_of(r);
+    c.output = &all;
+    if (int s = ask(c)) return s;
+    const std::size_t count = std::min(n, all.size() / sizeof(list_fetched));
+    entries->resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        list_fetched f;
+        std::memcpy(&f, all.data() + i * sizeof f, sizeof f);
+        (*entries)[i] = {{{at}, f.entry, f.stamp}, f.data, f.bytes};
+    }
+    if (version) *version = r.number;
+    return SEA_OK;
+}
+
+int list_call::collect(const sea_list_it &first, const sea_list_it &last, bool with_bytes,
+                       std::vector<list_copy> *all) const
+{
+    const auto is_last = [&](sea_addr entry) { return entry == last.entry; };
+    std::vector<sea_list_entry> batch;
+    for (sea_list_it from = first; !is_last(from.entry);) {
+        // one more than is kept, from which the next batch goes on
+        if (int s = fetch(from, fetched_at_once + 1, &batch, nullptr)) return s;
+        const bool more = batch.size() > fetched_at_once;
+        const std::size_t n = std::min(batch.size(), fetched_at_once);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (is_last(batch[i].it.entry)) return SEA_OK;
+            list_copy copy{batch[i], {}};
+            if (with_bytes)
+                if (int s = read_bytes(batch[i], &copy.bytes)) return s;
+            all->push_back(std::move(copy));
+        }
+        if (!more && is_last(at)) return SEA_OK;
+        if (!more) return fail(SEA_ERR_ADDRESS, "{}: the second iterator does not come behind the first", function);
+        from = batch.back().it;
+    }
+    return SEA_OK;
+}
+
+int list_call::insert_copies(const sea_list_it &before, const std::vector<list_copy> &all) const
+{
+    list_arguments a;
+    a.before = place_of(before);
+    for (const list_copy &e : all) {
+        const int rank = e.entry.data != SEA_NULL ? sea_addr_rank(e.entry.data) : sea_addr_rank(at);
+        if (int s = add(a, rank, e.bytes.data(), e.bytes.size(), nullptr)) return s;
+    }
+    return SEA_OK;
+}
+
+int list_call::remove(const void *data, std::size_t bytes, bool unique, std::size_t *removed) const
+{
+    list_arguments a;
+    a.flags = unique ? unique_only : 0;
+    list_answer r;
+    asking c = call(verb::list_remove, a);
+    c.data = {static_cast<const std::byte *>(data), bytes};
+    c.result = room_of(r);
+    if (int s = ask(c)) return s;
+    if (r.bytes) return remove_slowly(data, bytes, unique, removed);
+    if (removed) *removed = r.number;
+    return SEA_OK;
+}
+
+int list_call::remove_slowly(const void *data, std::size_t bytes, bool unique, std::size_t *removed) const
+{
+    std::vector<list_copy> all;
+    const sea_list_it end{{at}, at, 0};
+    list_answer first;
+    if (int s = simple(verb::list_size, {}, &first)) return s;
+    if (int s = collect({{at}, first.entry, first.stamp}, end, true, &all)) return s;
+    const auto *wanted = static_cast<const std::byte *>(data);
+    std::size_t n = 0;
+    bool comparing = !unique;
+    for (const list_copy &e : all) {
+        if (comparing && std::equal(e.bytes.begin(), e.bytes.end(), wanted, wanted + bytes)) {
+            const int s = erase(e.entry.it, nullptr);
+            if (s != SEA_OK && s != SEA_ERR_HANDLE) return s; // somebody else has removed it
+            n += s == SEA_OK;
+        } else if (unique) {
+            wanted = e.bytes.data();
+            bytes = e.bytes.size();
+            comparing = true;
+        }
+    }
+    if (removed) *removed = n;
+    return SEA_OK;
+}
+
+// Bytes inside the old entry go along; those elsewhere stay.
+int list_call::move_one(const sea_list_it &before, const list_call &from, const list_copy &element) const
+{
+    const sea_list_entry &e = element.entry;
+    list_arguments a;
+    a.before = place_of(before);
+    const bool inside = e.data == SEA_NULL || sea_addr_rank(e.data) == sea_addr_rank(from.at);
+    std::vector<std::byte> bytes;
+    if (inside) {
+        if (int s = read_bytes(e, &bytes)) return s;
+    } else {
+        a.other = e.data;
+        a.bytes = e.bytes;
+    }
+    sea_list_it made;
+    if (int s = link(a, bytes, nullptr, &made)) return s;
+    list_arguments old;
+    old.flags = inside ? 0 : keep_data;
+    old.a = place_of(e.it);
+    list_answer r;
+    const int s = from.simple(verb::list_erase, old, &r);
+    if (s == SEA_OK) free_data(r.data);
+    if (s == SEA_OK) return SEA_OK;
+    list_arguments undo; // somebody else has taken it
+    undo.flags = inside ? 0 : keep_data;
+    undo.a = place_of(made);
+    const std::string told = last_error();
+    simple(verb::list_erase, undo, &r);
+    return set_error(s, told);
+}
+
+int list_call::take(const sea_list_it &before, const list_call &from, const std::vector<list_copy> &all) const
+{
+    for (const list_copy &e : all)
+        if (int s = move_one(before, from, e)) return s;
+    return SEA_OK;
+}
+
+int list_call::splice_far(const sea_list_it &before, const sea_list_it &first, const sea_list_it &last) const
+{
+    const list_call from{function, first.list.at};
+    std::vector<list_copy> all;
+    if (int s = from.collect(first, last, false, &all)) return s;
+    return take(before, from, all);
+}
+
+} // namespace onesea::data
