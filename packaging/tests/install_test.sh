@@ -78,6 +78,8 @@ exported=$(nm -D --defined-only "$prefix/lib/libacp.so" | sed -n 's/.* \(acp_[a-
 absent=$(comm -23 <(echo "$declared") <(echo "$exported"))
 [[ -z $absent ]] || fail "acp.h declares what libacp lacks: $absent"
 
+"$here/../../compat/acp/tests/commands_test.sh" "$prefix" "$cc" "$cxx"
+
 # ---- the program of the README, word for word
 sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
 "$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"

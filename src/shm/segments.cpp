@@ -20,25 +20,33 @@ segments::segments(std::byte *table)
 {
 }
 
-std::uint32_t segments::free_entry()
+std::uint32_t segments::take_entry()
 {
-    for (std::uint32_t tried = 0; tried < slices; ++tried) {
-        std::uint32_t e = next_entry_;
-        next_entry_ = next_entry_ == slices ? 1 : next_entry_ + 1;
-        if (!order_of_.contains(e)) return e;
+    if (std::uint32_t e = free_entry_) {
+        free_entry_ = std::uint32_t(entry_[e].order);
+        return e;
     }
-    return 0;
+    return unused_entry_ <= slices ? unused_entry_++ : 0;
+}
+
+std::uint32_t segments::behind(const segment &s) const
+{
+    return std::uint32_t((s.offset - segments_from + s.bytes + slice_bytes - 1) >> slice_shift);
 }
 
 // First gap of n slices; slices + 0 (the end) if there is none.
-std::uint32_t segments::free_slices(std::uint32_t n) const
+std::uint32_t segments::free_slices(std::uint32_t n)
 {
-    std::uint32_t from = 0;
-    for (auto [first, count] : taken_) {
-        if (first - from >= n) return from;
-        from = first + count;
+    std::uint32_t from = low_slice_, at = from;
+    while (at < slices && at - from < n) {
+        if (std::uint32_t e = slice_[at].load(std::memory_order_relaxed)) {
+            if (low_slice_ == at) low_slice_ = behind(entry_[e]);
+            from = at = behind(entry_[e]);
+        } else {
+            ++at;
+        }
     }
-    return slices - from >= n ? from : slices;
+    return at - from >= n ? from : slices;
 }
 
 std::uint64_t segments::add(void *memory, std::uint64_t bytes, std::uint32_t flags)
@@ -46,14 +54,11 @@ std::uint64_t segments::add(void *memory, std::uint64_t bytes, std::uint32_t fla
     std::uint64_t wanted = (bytes + slice_bytes - 1) / slice_bytes;
     if (wanted == 0 || wanted > slices) return 0;
     auto count = std::uint32_t(wanted);
-    std::uint32_t first = free_slices(count), e = first < slices ? free_entry() : 0;
+    std::uint32_t first = free_slices(count), e = first < slices ? take_entry() : 0;
     if (!e) return 0;
     std::uint64_t offset = segments_from + (std::uint64_t(first) << slice_shift);
-    entry_[e] = {offset, reinterpret_cast<std::uint64_t>(memory), bytes, flags, 0};
+    entry_[e] = {offset, reinterpret_cast<std::uint64_t>(memory), bytes, flags, 0, ++order_};
     for (std::uint32_t s = first; s < first + count; ++s) slice_[s].store(e, std::memory_order_release);
-    taken_[first] = count;
-    entries_[++order_] = e;
-    order_of_[e] = order_;
     return offset;
 }
 
@@ -66,23 +71,28 @@ segment *segments::at_start(std::uint64_t offset) const
 void segments::remove(segment *s)
 {
     auto first = std::uint32_t((s->offset - segments_from) >> slice_shift);
-    auto place = taken_.find(first);
-    for (std::uint32_t i = 0; i < place->second; ++i) slice_[first + i].store(0, std::memory_order_seq_cst);
-    taken_.erase(place);
-    auto e = std::uint32_t(s - entry_);
-    entries_.erase(order_of_[e]);
+    for (std::uint32_t i = first; i < behind(*s); ++i) slice_[i].store(0, std::memory_order_seq_cst);
+    if (first < low_slice_) low_slice_ = first;
+    s->order = 0;
 }
 
-void segments::forget(segment *s) { order_of_.erase(std::uint32_t(s - entry_)); }
+void segments::forget(segment *s)
+{
+    s->order = free_entry_;
+    s->bytes = 0; // free
+    free_entry_ = std::uint32_t(s - entry_);
+}
 
 const segment *segments::holding(const void *memory) const
 {
     auto at = reinterpret_cast<std::uint64_t>(memory);
-    for (auto i = entries_.rbegin(); i != entries_.rend(); ++i) {
-        const segment &s = entry_[i->second];
-        if (at >= s.memory && at - s.memory < s.bytes) return &s;
+    const segment *newest = nullptr;
+    for (std::uint32_t e = 1; e < unused_entry_; ++e) {
+        const segment &s = entry_[e];
+        const bool holds = s.order != 0 && at >= s.memory && at - s.memory < s.bytes;
+        if (holds && (!newest || s.order > newest->order)) newest = &s;
     }
-    return nullptr;
+    return newest;
 }
 
 segment *segments::find(std::uint64_t offset, std::uint64_t bytes) const

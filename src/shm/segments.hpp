@@ -6,12 +6,14 @@
 // consecutive slices as it needs; slice_[s] tells which entry a slice belongs to (0: none), so that a lookup is two
 // loads whatever the number of registrations. Only the owner changes the table, under its own lock; readers of other
 // processes see an entry whole or not at all: `slice_` is published last and taken back first.
+//
+// A registration costs an entry and a slice's word, and nothing in its own process: what the owner needs to find room
+// (which entries are free, which is the newest) stands in the entries themselves.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 
 namespace onesea::shm {
 
@@ -25,7 +27,10 @@ struct segment {
     std::uint64_t bytes;
     std::uint32_t flags;
     std::uint32_t users; // transfers of the owner that read or write it now; the owner's own field
+    std::uint64_t
+        order; // of registration, from 1; 0: removed. The owner's own field; of a free entry: the next free one
 };
+static_assert(sizeof(segment) + sizeof(std::uint32_t) <= 64);
 
 std::uint64_t segment_table_bytes();
 
@@ -48,15 +53,15 @@ class segments {
   private:
     std::atomic<std::uint32_t> *slice_;
     segment *entry_;
-    // owner's bookkeeping, rebuilt never: only the owner's object adds and removes
-    std::map<std::uint32_t, std::uint32_t> taken_;   // first slice -> number of slices
-    std::map<std::uint32_t, std::uint32_t> entries_; // order of registration -> entry
-    std::uint32_t next_entry_ = 1;
-    std::uint32_t order_ = 0;
-    std::map<std::uint32_t, std::uint32_t> order_of_; // entry -> order
+    // of the owner's object alone
+    std::uint32_t unused_entry_ = 1; // from here on none was ever used
+    std::uint32_t free_entry_ = 0;   // the first of those that were
+    std::uint32_t low_slice_ = 0;    // no slice below it is free
+    std::uint64_t order_ = 0;
 
-    std::uint32_t free_entry();
-    std::uint32_t free_slices(std::uint32_t n) const;
+    std::uint32_t take_entry();
+    std::uint32_t free_slices(std::uint32_t n);
+    std::uint32_t behind(const segment &s) const; // the slice behind it
 };
 
 } // namespace onesea::shm

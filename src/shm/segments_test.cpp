@@ -106,4 +106,50 @@ TEST_F(SegmentsTest, stays_right_under_random_registrations)
     }
 }
 
+TEST_F(SegmentsTest, many_come_and_go_in_any_order_and_the_lowest_room_is_taken)
+{
+    segments s(table_);
+    std::mt19937 random(5);
+    std::map<std::uint64_t, std::uint64_t> live; // offset -> bytes
+    constexpr std::uint64_t slice = 1 << 20;
+    auto *memory = reinterpret_cast<char *>(0x100000);
+    for (int i = 0; i < 20000; ++i) {
+        if (live.empty() || random() % 5 < 3) {
+            const std::uint64_t bytes = 1 + random() % (3 * slice);
+            const auto at = s.add(memory, bytes, 0);
+            ASSERT_NE(at, 0u);
+            auto after = live.lower_bound(at);
+            ASSERT_TRUE(after == live.end() || after->first >= at + bytes);
+            ASSERT_TRUE(after == live.begin() || std::prev(after)->first + std::prev(after)->second <= at);
+            live[at] = bytes;
+        } else {
+            auto one = live.begin();
+            std::advance(one, random() % live.size());
+            auto *gone = s.at_start(one->first);
+            ASSERT_TRUE(gone);
+            s.remove(gone);
+            s.forget(gone);
+            ASSERT_FALSE(s.find(one->first, 1));
+            live.erase(one);
+        }
+    }
+    for (auto [at, bytes] : live) EXPECT_TRUE(s.find(at, bytes));
+    while (!live.empty()) {
+        auto *gone = s.at_start(live.begin()->first);
+        s.remove(gone);
+        s.forget(gone);
+        live.erase(live.begin());
+    }
+    EXPECT_EQ(s.add(memory, 1, 0), segments_from);
+}
+
+TEST_F(SegmentsTest, all_slices_can_be_registered_one_by_one)
+{
+    segments s(table_);
+    char memory[1];
+    for (std::uint32_t i = 0; i < slices; ++i)
+        ASSERT_EQ(s.add(memory, 1, 0), segments_from + (std::uint64_t(i) << slice_shift));
+    EXPECT_EQ(s.add(memory, 1, 0), 0u);
+}
+
 } // namespace

@@ -3,6 +3,7 @@
 #include "battery.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <unistd.h>
 
 using namespace battery;
@@ -127,3 +128,32 @@ STEP(an_idle_process_uses_no_processor_time)
     CHECK(used < 0.02);
     if (used >= 0.02) std::cerr << "    " << used << " s of processor time in 1 s of sleep\n";
 }
+
+#if !defined(__SANITIZE_THREAD__) // whose own memory for each byte would be measured
+namespace {
+
+std::size_t resident_bytes()
+{
+    std::ifstream file("/proc/self/statm");
+    std::size_t all = 0, resident = 0;
+    file >> all >> resident;
+    return resident * 4096;
+}
+
+} // namespace
+
+STEP(a_registration_costs_64_bytes_at_most)
+{
+    constexpr std::size_t many = 50000;
+    static char memory[64];
+    std::vector<acp_atkey_t> keys(many);
+    for (acp_atkey_t &key : keys) key = 1; // its pages are there before
+    const std::size_t before = resident_bytes();
+    for (acp_atkey_t &key : keys) key = acp_register_memory(memory, sizeof memory, 0);
+    const std::size_t cost = resident_bytes() - before;
+    CHECK(cost <= 64 * many);
+    if (cost > 64 * many) std::cerr << "    " << double(cost) / double(many) << " bytes\n";
+    EQUAL(acp_query_address(acp_query_ga(keys[many - 1], memory + 5)), static_cast<void *>(memory + 5));
+    for (acp_atkey_t key : keys) EQUAL(acp_unregister_memory(key), 0);
+}
+#endif
