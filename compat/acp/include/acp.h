@@ -156,4 +156,6 @@ int acp_onesea_rank(int rank);
 }
 #endif
 
+#include "acp/channel.h"
+
 #endif

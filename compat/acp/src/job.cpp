@@ -94,6 +94,10 @@ int start(const options &given)
     }
     for (j.first_near = j.me; j.first_near > 0 && near(j.first_near - 1);) --j.first_near;
     for (j.last_near = j.me; j.last_near + 1 < j.procs && near(j.last_near + 1);) ++j.last_near;
+    if (int s = open_segment_buffers()) { // before the others leave make_starter()
+        report_sea("acp_init");
+        return s;
+    }
     if (int s = make_starter(given)) return s;
     j.running.store(true, std::memory_order_release);
     return SEA_OK;
@@ -234,6 +238,8 @@ int acp_reset(int rank)
     map_in_use() = std::move(next);
     j.map = map_in_use().get();
     j.acp_me = rank;
+    forget_channels();
+    forget_segment_buffers();
     forget_registrations();
     empty_heap(j.map ? j.map->table() : SEA_NULL, j.map ? j.map->table_bytes() : 0);
     make_zero(j.starter_memory, j.starter_bytes);

@@ -68,7 +68,10 @@ void *own_memory(sea_addr a, std::size_t bytes);
 // Fills with zeros; whole pages of shared memory are given back.
 void make_zero(std::byte *memory, std::size_t bytes);
 
-// Parts of acp_reset() and acp_finalize() in other files.
+// Parts of acp_init() and acp_reset() in other files.
+int open_segment_buffers();
 void forget_registrations();
+void forget_channels();
+void forget_segment_buffers();
 
 } // namespace acp
