@@ -63,6 +63,7 @@ struct queue_call {
             if (now >= deadline) return fail(SEA_ERR_TIMEOUT, "{}: {} within {} s", function, missing, seconds);
             core::wait_until([](void *before) { return wakes() != *static_cast<std::uint64_t *>(before); }, &seen,
                              std::min(deadline, now + look));
+            if (int s = core::check_rank(c.owner)) return s;
             look = std::min(2 * look, longest_look);
             now = now_ns();
         }
