@@ -3,6 +3,7 @@
 #include "table_place.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -195,7 +196,8 @@ STEP(525, keys_and_values_of_any_length_from_any_memory)
     CHECK_OK(sea_table_insert(table, sea_remote(heap, 11 + mine.size()), sea_remote(own, 7), nullptr));
     CHECK(value_of(table, "a far word " + mine) == "a local");
     CHECK_OK(sea_heap_free(heap));
-    CHECK_STATUS(SEA_ERR_ADDRESS, sea_table_insert(table, sea_remote(heap, 8), {}, nullptr));
+    const sea_addr nothing = sea_addr(sea_addr_rank(heap)) << SEA_OFFSET_BITS | 64; // is never given out
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_table_insert(table, sea_remote(nothing, 8), {}, nullptr));
     CHECK_OK(sea_unregister(own));
     drop_table(t, table);
 }
@@ -374,6 +376,46 @@ STEP(545, wrong_use_is_an_error_that_names_the_thing)
     drop_table(t, set);
     std::uint64_t n = 0;
     CHECK_STATUS(SEA_ERR_HANDLE, sea_table_size(set, SEA_TABLE_ALL, &n)); // what this rank remembers is out of date
+}
+
+namespace {
+
+std::atomic<int> called{0};
+
+// Calls of a table inside a handler, whose parts may be on other nodes.
+void *insert_what_came(const sea_am *message, sea_am_complete_fn *, void **context)
+{
+    const auto *table = static_cast<const sea_table *>(message->context);
+    std::uint64_t count = 0;
+    CHECK_OK(sea_table_insert(*table, sea_memory(message->header, message->header_bytes), {}, nullptr));
+    CHECK_OK(sea_table_count(*table, sea_memory(message->header, message->header_bytes), &count));
+    CHECK(count > 0);
+    *context = nullptr;
+    called += 1;
+    return nullptr;
+}
+
+} // namespace
+
+STEP(548, tables_are_used_inside_handlers_of_active_messages)
+{
+    sea_table counts = shared_table(t, SEA_TABLE_MULTISET, 3);
+    CHECK_OK(sea_am_register(40, insert_what_came, &counts));
+    t.sync();
+    const int n = t.times(50);
+    for (int i = 0; i < n; ++i)
+        for (int r : t.peers()) {
+            const std::string key = "from a handler " + std::to_string(i % 7);
+            CHECK_OK(sea_am_send(r, 40, key.data(), key.size(), nullptr, 0, nullptr));
+        }
+    CHECK_OK(sea_fence_all());
+    t.sync();
+    std::uint64_t total = 0;
+    CHECK_OK(sea_table_total(counts, SEA_TABLE_ALL, &total));
+    CHECK_EQ(sum_over_ranks(t, std::uint64_t(called.load())), total);
+    CHECK_EQ(sum_over_ranks(t, std::uint64_t(n) * t.peers().size()), total);
+    CHECK_OK(sea_am_register(40, nullptr, nullptr));
+    drop_table(t, counts);
 }
 
 // With --heap 32M.
