@@ -212,6 +212,7 @@ void complete(operation *op, int status)
         for (std::uint32_t d : op->dependents) e.operations.at(d)->failed_start = status;
     start_dependents(op);
     if (op->finished) op->finished(op);
+    if (op->layer_ended) op->layer_ended(op->context);
     if (op->counter_after && status == SEA_OK) internal_signal(op->counter_after);
     maybe_release(op);
 }

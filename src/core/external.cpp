@@ -72,10 +72,16 @@ void ask_for_data(operation *op, std::uint64_t id, void *to, std::size_t bytes)
 int run_external(const char *function, const external_plan &plan, const sea_opts *opts,
                  std::function<void(std::uint64_t)> start)
 {
-    if (int s = check_options(function, opts)) return s;
+    int status = check_options(function, opts);
     locked lock = enter();
-    if (int s = check_after(opts)) return s;
+    if (status == SEA_OK) status = check_after(opts);
+    if (status != SEA_OK) {
+        if (plan.ended) plan.ended(plan.context);
+        return status;
+    }
     operation *op = begin_external(plan.target, opts);
+    op->layer_ended = plan.ended;
+    op->context = plan.context;
     run_or_defer(op, [=, begin = std::move(start)](operation *o) {
         o->local_at_end = true;
         o->memory = const_cast<void *>(plan.memory);
@@ -103,23 +109,14 @@ void end_external(std::uint64_t id, int status, std::string text)
     end_external(engine_held, id, status, std::move(text));
 }
 
-void set_external_context(engine_held_t, std::uint64_t id, void *context)
-{
-    if (operation *op = find_external(id)) op->context = context;
-}
-
-void *external_context(engine_held_t, std::uint64_t id)
-{
-    operation *op = find_external(id);
-    return op ? op->context : nullptr;
-}
-
-int check_external(engine_held_t, const char *function, sea_op handle)
+void *external_context(engine_held_t, sea_op handle, void (*ended)(void *), bool *ours)
 {
     operation *op = engine().operations.find(handle);
-    if (op && op->external && op->held) return SEA_OK;
-    return fail(SEA_ERR_HANDLE, "{}: {:#x} is no handle in use of such an operation", function, handle);
+    *ours = op && op->external && op->held && op->layer_ended == ended;
+    return *ours && op->state != operation::phase::done ? op->context : nullptr;
 }
+
+void wake_dispatcher_soon() { activity(); }
 
 void count_message(int rank, std::uint64_t bytes) { count(rank, &pair_counts::messages, bytes, 0); }
 

@@ -69,11 +69,16 @@ const void *readable_here(sea_addr address, std::size_t bytes);
 int own_rank();
 int check_rank(int rank);
 
+// First argument of functions that are called with the engine lock held.
+inline constexpr struct engine_held_t {
+} engine_held;
+
 // Makes progress, then sleeps, until ready(argument) is true, or `deadline` (SEA_ERR_TIMEOUT). `ready` is called
 // without any lock of core held, often, by this thread only; whatever makes it true (a handler, another thread) calls
 // nudge().
 int wait_until(bool (*ready)(void *argument), void *argument, nanoseconds deadline);
 void nudge();
+void nudge(engine_held_t);
 
 // How many ranks have left or died so far, and which was the i-th of them; wait_until() calls `ready` after the number
 // has grown. With them a waiter that watches many ranks looks only at those who have ended.
@@ -85,8 +90,6 @@ int ended_rank(std::uint32_t i);
 // around.
 using locked = std::unique_lock<engine_lock>;
 locked enter();
-inline constexpr struct engine_held_t {
-} engine_held; // first argument of functions that are called with it
 
 // ---- Operations that a layer above makes and completes (external.cpp) ----
 // They have handles, counters and start conditions like any other and can be waited for with them, but concern no fence
@@ -96,6 +99,8 @@ struct external_plan {
     int target = -1;              // the rank whose end or silence ends it, and that may pull and answer; -1: none
     const void *memory = nullptr; // what the target may pull
     std::size_t bytes = 0;
+    void (*ended)(void *context) = nullptr; // called once, whatever happens: when it has ended, or was not begun
+    void *context = nullptr;
 };
 
 // Runs one as the options say: calls start(id) with the engine lock held, now or when the start condition has come
@@ -108,11 +113,12 @@ int run_external(const char *function, const external_plan &plan, const sea_opts
 void end_external(std::uint64_t id, int status, std::string text = {});
 void end_external(engine_held_t, std::uint64_t id, int status, std::string text = {});
 
-// What a layer keeps with an unfinished operation; nullptr: nothing, or it is none in use.
-void set_external_context(engine_held_t, std::uint64_t id, void *context);
-void *external_context(engine_held_t, std::uint64_t id);
-// SEA_OK, or SEA_ERR_HANDLE with the text set: is it a handle in use, and of an external operation?
-int check_external(engine_held_t, const char *function, sea_op handle);
+// The context of an operation that has not ended and whose plan had this `ended`; else nullptr, and *ours tells whether
+// the handle is in use at all and of such an operation.
+void *external_context(engine_held_t, sea_op handle, void (*ended)(void *context), bool *ours);
+
+// The dispatcher looks soon whether there is work, if nobody does.
+void wake_dispatcher_soon();
 
 // Fetches the first `bytes` of the memory of an external operation of rank `source`, towards this rank, then calls
 // done(argument, status) under the lock. The memory `to` must stay until then.

@@ -63,6 +63,7 @@ struct operation_state {
     sea_counter *remote_counter = nullptr;
     void (*finished)(struct operation *) = nullptr; // internal users; called once, at the end
     void *context = nullptr;
+    void (*layer_ended)(void *context) = nullptr; // external: the same
     std::uint64_t context_id = 0;
     sea_op after = SEA_OP_NONE; // what it waits for
 };

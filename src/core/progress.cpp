@@ -435,7 +435,12 @@ void nudge()
     auto &s = engine().sleep;
     if (s.waiters.load() == 0) return;
     locked lock = enter();
-    ++s.nudges;
+    nudge(engine_held);
+}
+
+void nudge(engine_held_t)
+{
+    ++engine().sleep.nudges;
     notify_progress();
 }
 

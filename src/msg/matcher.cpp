@@ -8,10 +8,13 @@ namespace {
 
 pattern seen_as(const pattern &message, std::size_t way)
 {
-    return {message.team, way & 1u ? any : message.source, way & 2u ? any : message.tag};
+    return {message.team, way & 1u ? anything : message.source, way & 2u ? anything : message.tag};
 }
 
-std::size_t way_of(const pattern &want) { return (want.source == any ? 1u : 0u) | (want.tag == any ? 2u : 0u); }
+std::size_t way_of(const pattern &want)
+{
+    return (want.source == anything ? 1u : 0u) | (want.tag == anything ? 2u : 0u);
+}
 
 // Appends to a doubly linked list, and takes out of it.
 template <class Node, class Links>
@@ -65,11 +68,13 @@ void matcher::dequeue(posted *p)
 void matcher::unlist(posted *p)
 {
     remove(first_posted_, last_posted_, p, by_all);
+    p->waiting = false;
     --posted_;
 }
 
 void matcher::post(posted *p)
 {
+    p->waiting = true;
     p->number = next_number_++;
     append(first_posted_, last_posted_, p, by_all);
     if (posted_++ == 0) {

@@ -20,18 +20,18 @@
 
 namespace onesea::msg {
 
-inline constexpr int any = -1;
+inline constexpr int anything = -1; // of source, tag
 
 struct pattern {
     std::uint64_t team = 0;
-    std::int32_t source = any; // rank
-    std::int32_t tag = any;
+    std::int32_t source = anything; // rank
+    std::int32_t tag = anything;
     bool operator==(const pattern &) const = default;
     // `message` has neither source nor tag open.
     bool wants(const pattern &message) const
     {
-        return team == message.team && (tag == any || tag == message.tag) &&
-               (source == any || source == message.source);
+        return team == message.team && (tag == anything || tag == message.tag) &&
+               (source == anything || source == message.source);
     }
 };
 
@@ -44,6 +44,7 @@ struct links {
 struct posted {
     pattern want;
     std::uint64_t number = 0; // in the order of posting
+    bool waiting = false;     // it is posted now
     links<posted> queue, all;
 };
 
@@ -64,6 +65,7 @@ class matcher {
     posted *meet(const pattern &message);
     void post(posted *p);
     void withdraw(posted *p); // one that is posted
+    static bool is_posted(const posted *p) { return p->waiting; }
     std::size_t posted_count() const { return posted_; }
 
     // The earliest message that is wanted, left where it is; nullptr.

@@ -31,7 +31,7 @@ arrival from(std::uint64_t team, int source, int tag)
 TEST(matcher, gives_a_message_to_the_earliest_receive_that_wants_it)
 {
     matcher m;
-    posted other = wanting(1, 0, 8), open = wanting(1, any, any), exact = wanting(1, 0, 7);
+    posted other = wanting(1, 0, 8), open = wanting(1, anything, anything), exact = wanting(1, 0, 7);
     for (posted *p : {&other, &open, &exact}) m.post(p);
     EXPECT_EQ(m.meet({1, 0, 7}), &open);
     EXPECT_EQ(m.meet({1, 0, 7}), &exact);
@@ -44,30 +44,30 @@ TEST(matcher, gives_a_receive_the_earliest_message)
     matcher m;
     arrival first = from(1, 3, 9), second = from(1, 2, 7), third = from(1, 3, 7);
     for (arrival *a : {&first, &second, &third}) m.keep(a);
-    EXPECT_EQ(m.find({1, any, any}), &first);
-    EXPECT_EQ(m.find({1, any, 7}), &second);
-    EXPECT_EQ(m.find({1, 3, any}), &first);
+    EXPECT_EQ(m.find({1, anything, anything}), &first);
+    EXPECT_EQ(m.find({1, anything, 7}), &second);
+    EXPECT_EQ(m.find({1, 3, anything}), &first);
     EXPECT_EQ(m.find({1, 3, 7}), &third);
     m.take(&first);
-    EXPECT_EQ(m.find({1, 3, any}), &third);
+    EXPECT_EQ(m.find({1, 3, anything}), &third);
 }
 
 TEST(matcher, keeps_teams_apart)
 {
     matcher m;
-    posted p = wanting(1, any, any);
+    posted p = wanting(1, anything, anything);
     m.post(&p);
     EXPECT_EQ(m.meet({2, 0, 0}), nullptr);
     arrival a = from(2, 0, 0);
     m.keep(&a);
-    EXPECT_EQ(m.find({1, any, any}), nullptr);
-    EXPECT_EQ(m.find({2, any, any}), &a);
+    EXPECT_EQ(m.find({1, anything, anything}), nullptr);
+    EXPECT_EQ(m.find({2, anything, anything}), &a);
 }
 
 TEST(matcher, forgets_what_was_withdrawn)
 {
     matcher m;
-    posted p = wanting(1, 0, 0), q = wanting(1, 0, 0), r = wanting(1, any, 0);
+    posted p = wanting(1, 0, 0), q = wanting(1, 0, 0), r = wanting(1, anything, 0);
     m.post(&p);
     m.withdraw(&p);
     EXPECT_EQ(m.meet({1, 0, 0}), nullptr);
@@ -136,7 +136,10 @@ class random_run {
     std::deque<arrival> messages_;
 
     unsigned below(unsigned n) { return unsigned(dice_() % n); }
-    pattern some_pattern() { return {below(2), below(4) ? int(below(3)) : any, below(4) ? int(below(3)) : any}; }
+    pattern some_pattern()
+    {
+        return {below(2), below(4) ? int(below(3)) : anything, below(4) ? int(below(3)) : anything};
+    }
     void receive()
     {
         pattern want = some_pattern();
@@ -194,7 +197,7 @@ TEST(matcher, is_quick_among_a_hundred_thousand)
     matcher m;
     auto receives = std::make_unique<posted[]>(n);
     for (int i = 0; i < n; ++i) {
-        receives[i].want = {1, i % 3 ? i % 64 : any, i};
+        receives[i].want = {1, i % 3 ? i % 64 : anything, i};
         m.post(&receives[i]);
     }
     for (int i = n - 1; i >= 0; --i) ASSERT_EQ(m.meet({1, i % 64, i}), &receives[i]);
@@ -204,7 +207,7 @@ TEST(matcher, is_quick_among_a_hundred_thousand)
         m.keep(&messages[i]);
     }
     for (int i = n - 1; i >= 0; --i) {
-        arrival *a = m.find({1, i % 4 ? i % 64 : any, i / 2});
+        arrival *a = m.find({1, i % 4 ? i % 64 : anything, i / 2});
         ASSERT_NE(a, nullptr);
         m.take(a);
     }

@@ -23,11 +23,16 @@ constexpr std::uint64_t huge_page = 2u << 20;
 
 constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
+// The page of control words, the lane's cells, the ring's data.
+constexpr std::uint64_t lane_control_at = page / 2;
+constexpr std::uint64_t ring_data_at = page + lane_cells * sizeof(cell);
+static_assert(sizeof(ring_control) <= lane_control_at && sizeof(lane_control) <= page - lane_control_at);
+
 // The places of the parts follow from the capacities; `bytes` comes last.
 void lay_out(arena_header &h)
 {
     h.slot_stride = round_up(sizeof(slot), page) + segment_table_bytes();
-    h.ring_stride = round_up(sizeof(ring_control), page) + h.tuning.of(path_kind::shm).window;
+    h.ring_stride = ring_data_at + h.tuning.of(path_kind::shm).window;
     h.heap_stride = round_up(heap_meta_bytes(h.heap_bytes), page) + round_up(h.heap_bytes, page);
     h.nodes_at = round_up(sizeof(arena_header), 64);
     h.ranks_at = round_up(h.nodes_at + node_table::bytes(h.nodes), 64);
@@ -207,7 +212,17 @@ ring_control &arena::ring(unsigned to, unsigned from) const
 
 std::byte *arena::ring_data(unsigned to, unsigned from) const
 {
-    return reinterpret_cast<std::byte *>(&ring(to, from)) + round_up(sizeof(ring_control), page);
+    return reinterpret_cast<std::byte *>(&ring(to, from)) + ring_data_at;
+}
+
+lane_control &arena::lane(unsigned to, unsigned from) const
+{
+    return *reinterpret_cast<lane_control *>(reinterpret_cast<std::byte *>(&ring(to, from)) + lane_control_at);
+}
+
+cell *arena::cells(unsigned to, unsigned from) const
+{
+    return reinterpret_cast<cell *>(reinterpret_cast<std::byte *>(&ring(to, from)) + page);
 }
 
 std::byte *arena::heap_meta(unsigned index) const

@@ -3,7 +3,7 @@
 // starts, each rank inherits the descriptor and maps it whole; the last one to die takes it away. No names anywhere.
 //
 //   +--------+-------+------------------+------------+----------------+---------------------+
-//   | header | nodes | ranks: who, ports,| slots, segm| rings          | heaps               |
+//   | header | nodes | ranks: who, ports,| slots, segm| rings, lanes   | heaps               |
 //   |        | [n]   | log of ends [cap]| [slot]     | [to][from]     | [slot]: meta, data  |
 //   +--------+-------+------------------+------------+----------------+---------------------+
 //
@@ -26,8 +26,9 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 4;
+inline constexpr std::uint32_t arena_version = 5;
 inline constexpr std::size_t key_bytes = 32;
+inline constexpr std::size_t lane_cells = 1024; // of a cache line; per ordered pair of local ranks
 inline constexpr std::size_t heap_granule = 64;
 inline constexpr std::uint64_t max_heap_bytes = std::uint64_t(1) << 37; // granules are counted in 32 bits
 inline constexpr unsigned max_slots = 1024;                             // ranks of one node
@@ -71,6 +72,9 @@ struct alignas(64) slot {
     std::atomic<std::uint64_t> heap_at;              // where its heap is in its process; set before raw_open
     alignas(64) std::atomic<std::uint32_t> sleeping; // 0, or what its doorbell is to be rung after, as below
     alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64]; // bit s: slot s put something in its ring to here
+    alignas(64) std::atomic<std::uint64_t> lanes[max_slots / 64];   // bit s: slot s has used its lane to here
+    alignas(64) std::atomic<std::uint32_t> receiving; // threads that look at the lanes to here all the time now
+    std::atomic<std::uint32_t> offered;               // 1: somebody did not wake it since it was receiving
 };
 
 inline constexpr std::uint32_t asleep_for_messages = 1; // something was put in a ring to it, or taken from one of its
@@ -82,6 +86,17 @@ struct alignas(64) ring_control {
     alignas(64) std::atomic<std::uint64_t> head; // bytes ever consumed: their room is free again
     std::atomic<std::uint64_t> executed;         // bytes whose effects and notices the producer can see
     alignas(64) std::atomic<std::uint32_t> pins; // copies that the producer makes from or to registered memory now
+};
+
+// Control words of the lane from one slot to another (lane.hpp), all but `wanted` written by the consumer.
+struct alignas(64) lane_control {
+    std::atomic<std::uint64_t> head;     // cells ever freed
+    std::atomic<std::uint64_t> released; // of the producer's share of the consumer's memory: ever given back
+    std::atomic<std::uint32_t> wanted;   // 1: the producer waits for room, its doorbell is to be rung
+};
+
+struct alignas(64) cell {
+    std::byte bytes[64];
 };
 
 struct arena_plan {
@@ -125,6 +140,8 @@ class arena {
     slot &slot_at(unsigned index) const;
     ring_control &ring(unsigned to, unsigned from) const;
     std::byte *ring_data(unsigned to, unsigned from) const;
+    lane_control &lane(unsigned to, unsigned from) const;
+    cell *cells(unsigned to, unsigned from) const;
     std::size_t ring_bytes() const { return header_->tuning.of(path_kind::shm).window; } // of data: a power of two
     std::byte *segments(unsigned index) const;                                           // see segments.hpp
     // Of a slot with a rank from the start, or after map_heap().

@@ -45,6 +45,9 @@ class shm_transport final : public transport {
     // [any] Rings the doorbell of a rank that sleeps: memory that it may wait for has changed.
     void wake(int rank);
 
+    // [any] The same for a slot whose rank sleeps as deeply as that; see slot::sleeping.
+    void ring_if_asleep(unsigned slot, std::uint32_t needs);
+
     // [any] The heap of a rank of this node, nullptr if it is none; where it is mapped.
     heap *heap_of(int rank) const;
     std::byte *heap_memory(int rank) const;
@@ -77,7 +80,6 @@ class shm_transport final : public transport {
     bool settle(peer &p, std::uint64_t executed);
     bool progress_sending();
     bool consume_from(unsigned from, int limit);
-    void ring_if_asleep(unsigned slot, std::uint32_t needs);
     void mark_pending(unsigned to);
     class pin;
     int copy_private(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write);

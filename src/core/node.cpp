@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/node.hpp"
+
+#include "core/engine.hpp"
+#include "shm/native.hpp"
+
+namespace onesea::core {
+
+const shm::arena &node_arena() { return engine().arena; }
+unsigned own_slot() { return engine().slot; }
+std::optional<unsigned> slot_of(int rank) { return engine().shm->slot_of(rank); }
+void knock(unsigned slot, std::uint32_t needs) { engine().shm->ring_if_asleep(slot, needs); }
+bool crowded() { return engine().sleep.oversubscribed; }
+
+int copy_from_process(unsigned slot, std::uint64_t address, void *to, std::size_t bytes)
+{
+    const int pid = engine().arena.slot_at(slot).pid.load(std::memory_order_acquire);
+    return shm::copy_anywhere(pid, address, to, bytes, false);
+}
+
+} // namespace onesea::core

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of the own node, for layers above that have places of their own in the arena. Any thread, between
+// sea_init() and sea_finalize().
+#pragma once
+
+#include "shm/arena.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace onesea::core {
+
+const shm::arena &node_arena();
+unsigned own_slot();
+// The slot of a rank that is reached through shared memory, this one among them.
+std::optional<unsigned> slot_of(int rank);
+// Wakes the rank of a slot if it sleeps as deeply as that; see shm::asleep_for_messages.
+void knock(unsigned slot, std::uint32_t needs);
+// More ranks than cores: spinning takes the core from who could do the work.
+bool crowded();
+// Copies from the memory of another process of the node: SEA_OK, not_native (the system does not allow it), SEA_ERR_*.
+int copy_from_process(unsigned slot, std::uint64_t address, void *to, std::size_t bytes);
+
+} // namespace onesea::core

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A message that waits, and a receive that waits.
+#pragma once
+
+#include "coll/call.hpp"
+#include "msg/matcher.hpp"
+#include "onesea/message.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace onesea::msg {
+
+// What an offer carries: where the data is, and the sender's operation.
+struct offer_words {
+    std::uint64_t bytes = 0, id = 0, address = 0;
+};
+static_assert(sizeof(offer_words) == 24);
+
+struct request;
+
+struct letter final : arrival {
+    std::size_t bytes = 0;
+    bool stays = false;       // an offer: its data is with the sender
+    bool whole = true;        // all its data is here
+    request *taker = nullptr; // of one that is not whole
+    offer_words offer;
+
+    std::byte *data() { return reinterpret_cast<std::byte *>(this + 1); }
+
+    // With room for so many bytes of data; nullptr: no memory.
+    static letter *make(std::size_t room)
+    {
+        void *memory = ::operator new(sizeof(letter) + room, std::nothrow);
+        return memory ? new (memory) letter : nullptr;
+    }
+    static void destroy(letter *l)
+    {
+        l->~letter();
+        ::operator delete(l);
+    }
+};
+
+// What an eager message is charged: its bytes, and about what its letter and its queues take.
+inline constexpr std::size_t letter_overhead = 512;
+inline std::size_t charge(std::size_t bytes) { return bytes + letter_overhead; }
+
+struct request final : posted {
+    // waiting: posted. fetching: the library is bringing the data. own_fetch: the thread behind it is to bring it.
+    enum class phase : std::uint8_t { waiting, fetching, own_fetch, done };
+    std::atomic<phase> state{phase::waiting};
+    bool may_sleep = false; // its thread may have to be woken
+    bool is_posted = false; // has been
+    bool cancelled = false; // before it was
+    void *buffer = nullptr;
+    std::size_t capacity = 0;
+    sea_message_info *info = nullptr;
+    std::shared_ptr<coll::team> team; // nullptr: SEA_TEAM_WORLD
+    std::uint64_t operation = 0;      // 0: a thread waits, and it lies on its stack
+
+    // What it has met.
+    int status = SEA_OK;
+    int source = -1, tag = -1;
+    std::size_t bytes = 0, fetched = 0;
+    offer_words offer;
+
+    const coll::members *members() const { return team ? &team->who : nullptr; }
+    std::size_t wanted() const { return bytes < capacity ? bytes : capacity; }
+    int good_status() const { return bytes > capacity ? SEA_ERR_TRUNCATED : SEA_OK; }
+};
+
+} // namespace onesea::msg

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// The office: opening, closing, matching, what is done behind the lock. The ways out and in are in office_send,
+// office_lanes, office_frames and office_fetch.
+#include "msg/office.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "msg/settings.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+namespace onesea::msg {
+
+office &the_office()
+{
+    static auto *o = new office; // never destroyed: messages may be sent by a handler of exit()
+    return *o;
+}
+
+void office::open(core::engine_held_t)
+{
+    if (open_) return;
+    const auto &header = core::node_arena().header();
+    me_ = core::own_rank();
+    slot_ = core::own_slot();
+    bound_ = message_memory();
+    share_ = bound_ / std::max(1u, header.rank_capacity);
+    crowded_ = core::crowded();
+    neighbours_.resize(header.slots);
+    lanes_.clear();
+    lanes_.reserve(header.slots);
+    for (unsigned s = 0; s < header.slots; ++s)
+        lanes_.push_back({shm::lane_reader(core::node_arena().lane(slot_, s), core::node_arena().cells(slot_, s))});
+    open_ = true;
+}
+
+void office::close()
+{
+    open_ = false;
+    matcher_.for_each_kept([&](arrival *a) {
+        matcher_.take(a);
+        letter::destroy(static_cast<letter *>(a));
+    });
+    auto drop = [](request *r) {
+        if (r->operation) delete r;
+    };
+    matcher_.for_each_posted([&](posted *p) {
+        matcher_.withdraw(p);
+        drop(static_cast<request *>(p));
+    });
+    for (auto *list : {&finished_, &to_fetch_}) {
+        for (request *r : *list) drop(r);
+        list->clear();
+    }
+    for (request *r : std::exchange(fetches_, {})) drop(r);
+    for (auto &[number, l] : std::exchange(taken_, {})) letter::destroy(l.what);
+    neighbours_.clear();
+    remotes_.clear();
+    stuck_.clear();
+    used_ = own_charged_ = operations_posted_ = 0;
+}
+
+// ---- under the lock ----
+
+request *office::meet(const pattern &what)
+{
+    auto *r = static_cast<request *>(matcher_.meet(what));
+    if (r && r->operation) --operations_posted_;
+    return r;
+}
+
+void office::unpost(request &r)
+{
+    matcher_.withdraw(&r);
+    if (r.operation) --operations_posted_;
+}
+
+void office::finish(request &r, int status)
+{
+    r.status = status;
+    if (r.info && (status == SEA_OK || status == SEA_ERR_TRUNCATED))
+        *r.info = {r.team ? r.team->who.member(r.source) : r.source, r.tag, r.bytes};
+    if (r.operation) {
+        finished_.push_back(&r);
+        work_.store(true, std::memory_order_relaxed);
+        return;
+    }
+    if (r.may_sleep) {
+        nudge_ = true;
+        work_.store(true, std::memory_order_relaxed);
+    }
+    r.state.store(request::phase::done, std::memory_order_release); // its thread may go on, and it is gone
+}
+
+void office::release(int source, std::size_t bytes)
+{
+    const std::size_t n = charge(bytes);
+    if (source == me_) {
+        own_charged_ -= n;
+    } else if (const auto slot = core::slot_of(source)) {
+        incoming_lane &l = lanes_[*slot];
+        l.released += n;
+        if (l.released - l.told < share_ / 8) return;
+        l.told = l.released;
+        l.in.control().released.store(l.told, std::memory_order_release);
+    } else {
+        remote &r = remotes_[source];
+        r.released += n;
+        if (r.released - r.told < share_ / 4) return;
+        r.told = r.released;
+        grants_.push_back(source);
+        work_.store(true, std::memory_order_relaxed);
+    }
+}
+
+void office::keep(letter *l)
+{
+    used_ += sizeof(letter) + (l->stays ? 0 : l->bytes);
+    matcher_.keep(l);
+    if (lookers_.load(std::memory_order_relaxed) == 0) return;
+    nudge_ = true;
+    work_.store(true, std::memory_order_relaxed);
+}
+
+// It is in no queue any more.
+void office::forget(letter *l)
+{
+    used_ -= sizeof(letter) + (l->stays ? 0 : l->bytes);
+    letter::destroy(l);
+}
+
+void office::arrive(int source, const pattern &what, const void *data, std::size_t bytes)
+{
+    if (request *r = meet(what)) {
+        r->source = source;
+        r->tag = what.tag;
+        r->bytes = bytes;
+        if (std::size_t n = r->wanted()) std::memcpy(r->buffer, data, n);
+        release(source, bytes);
+        return finish(*r, r->good_status());
+    }
+    letter *l = letter::make(bytes);
+    if (!l) throw std::bad_alloc();
+    l->what = what;
+    l->bytes = bytes;
+    if (bytes) std::memcpy(l->data(), data, bytes);
+    keep(l);
+}
+
+void office::arrive_offer(int source, const pattern &what, const offer_words &words)
+{
+    if (request *r = meet(what)) {
+        r->tag = what.tag;
+        return meet_offer(*r, source, words);
+    }
+    letter *l = letter::make(0);
+    if (!l) throw std::bad_alloc();
+    l->what = what;
+    l->bytes = words.bytes;
+    l->stays = true;
+    l->offer = words;
+    keep(l);
+}
+
+void office::meet_offer(request &r, int source, const offer_words &words)
+{
+    r.source = source;
+    r.bytes = words.bytes;
+    r.offer = words;
+    r.fetched = 0;
+    if (!r.operation && core::slot_of(source)) {
+        if (r.may_sleep) {
+            nudge_ = true;
+            work_.store(true, std::memory_order_relaxed);
+        }
+        r.state.store(request::phase::own_fetch, std::memory_order_release);
+        return;
+    }
+    r.state.store(request::phase::fetching, std::memory_order_release);
+    to_fetch_.push_back(&r);
+    work_.store(true, std::memory_order_relaxed);
+}
+
+// A letter that has been taken out goes to a receive.
+void office::hand_out(letter *l, request &r)
+{
+    r.source = l->what.source;
+    r.tag = l->what.tag;
+    r.bytes = l->bytes;
+    if (!l->whole) {
+        r.state.store(request::phase::fetching, std::memory_order_release);
+        l->taker = &r;
+        return;
+    }
+    if (l->stays) {
+        meet_offer(r, r.source, l->offer);
+        return forget(l);
+    }
+    if (std::size_t n = r.wanted()) std::memcpy(r.buffer, l->data(), n);
+    release(r.source, l->bytes);
+    forget(l);
+    finish(r, r.good_status());
+}
+
+bool office::nobody_left(const coll::members *team) const
+{
+    const int n = team ? team->size() : core::world_size();
+    for (int i = 0; i < n; ++i) {
+        const int rank = team ? team->rank(i) : i;
+        if (rank != me_ && core::alive(rank)) return false;
+    }
+    return n > 1;
+}
+
+// Why nothing will come any more for this pattern; SEA_OK: something may.
+int office::end_of_sources(const pattern &want, const coll::members *team) const
+{
+    if (want.source == anything) return core::ended() > 0 && nobody_left(team) ? SEA_ERR_DEAD : SEA_OK;
+    if (want.source == me_) return SEA_OK;
+    if (!core::alive(want.source)) return SEA_ERR_DEAD;
+    if (remotes_.empty()) return SEA_OK;
+    auto found = remotes_.find(want.source);
+    return found == remotes_.end() ? SEA_OK : found->second.broken;
+}
+
+// ---- by threads of the program ----
+
+void office::receive(request &r)
+{
+    guard held(lock_);
+    if (r.cancelled) return finish(r, SEA_ERR_CANCELLED);
+    if (arrival *a = matcher_.find(r.want)) {
+        matcher_.take(a);
+        return hand_out(static_cast<letter *>(a), r);
+    }
+    matcher_.post(&r);
+    r.is_posted = true;
+    if (r.operation) ++operations_posted_;
+    drain_for(r.want, &r);
+    if (!matcher_.is_posted(&r)) return;
+    if (int s = end_of_sources(r.want, r.members())) {
+        if (r.want.source == anything) drain_all(INT_MAX, &r);
+        if (!matcher_.is_posted(&r)) return;
+        unpost(r);
+        finish(r, s);
+    }
+}
+
+int office::receive_taken(std::uint64_t number, request &r)
+{
+    guard held(lock_);
+    auto found = taken_.find(number);
+    if (found == taken_.end()) return SEA_ERR_HANDLE;
+    letter *l = found->second.what;
+    taken_.erase(found);
+    hand_out(l, r);
+    return SEA_OK;
+}
+
+bool office::withdraw(request &r, int status)
+{
+    guard held(lock_);
+    if (!r.is_posted) { // its start condition has not come true
+        r.cancelled = true;
+        return true;
+    }
+    if (!matcher_.is_posted(&r)) return false;
+    unpost(r);
+    finish(r, status);
+    return true;
+}
+
+bool office::find_taken(std::uint64_t number, pattern *what, std::shared_ptr<coll::team> *team)
+{
+    guard held(lock_);
+    auto found = taken_.find(number);
+    if (found == taken_.end()) return false;
+    *what = found->second.what->what;
+    *team = found->second.team;
+    return true;
+}
+
+void office::wait_for_arrival(bool (*ready)(void *), void *argument, double seconds)
+{
+    const nanoseconds deadline = seconds < 0 ? never : now_ns() + nanoseconds(std::min(seconds, 1e9) * 1e9);
+    lookers_.fetch_add(1);
+    core::wait_until(ready, argument, deadline);
+    lookers_.fetch_sub(1);
+}
+
+int office::look(const pattern &want, const std::shared_ptr<coll::team> &team, sea_message_info *info,
+                 std::uint64_t *number)
+{
+    guard held(lock_);
+    arrival *a = matcher_.find(want);
+    if (!a) {
+        drain_for(want, nullptr);
+        a = matcher_.find(want);
+    }
+    if (!a) {
+        const int s = end_of_sources(want, team ? &team->who : nullptr);
+        return s == SEA_OK ? int(SEA_ERR_TIMEOUT) : s;
+    }
+    const int source = a->what.source;
+    if (info) *info = {team ? team->who.member(source) : source, a->what.tag, static_cast<letter *>(a)->bytes};
+    if (!number) return SEA_OK;
+    matcher_.take(a);
+    *number = next_taken_++;
+    taken_[*number] = {static_cast<letter *>(a), team};
+    return SEA_OK;
+}
+
+int office::wait(request &r, nanoseconds deadline)
+{
+    using phase = request::phase;
+    auto ready = [](void *argument) {
+        const phase now = static_cast<request *>(argument)->state.load(std::memory_order_acquire);
+        return now == phase::done || now == phase::own_fetch;
+    };
+    if (!ready(&r)) spin_for(r);
+    if (work_.load(std::memory_order_relaxed)) settle();
+    if (!ready(&r)) {
+        {
+            guard held(lock_);
+            r.may_sleep = true;
+        }
+        if (core::wait_until(ready, &r, deadline) == SEA_ERR_TIMEOUT && !withdraw(r, SEA_ERR_TIMEOUT))
+            core::wait_until(ready, &r, never);
+    }
+    if (r.state.load(std::memory_order_acquire) == phase::own_fetch) fetch_here(r);
+    if (r.status == SEA_OK) [[likely]]
+        return SEA_OK;
+    return fail(r.status, "{}", end_text(r));
+}
+
+std::string office::end_text(const request &r)
+{
+    switch (r.status) {
+    case SEA_ERR_TRUNCATED:
+        return fmt::format("a message of {} bytes with tag {} came from rank {} for a receive of {}", r.bytes, r.tag,
+                           r.source, r.capacity);
+    case SEA_ERR_TIMEOUT:
+        return "the time given has passed";
+    case SEA_ERR_DEAD:
+    case SEA_ERR_LINK:
+        if (r.want.source == anything) return "all other members of the team have ended";
+        return fmt::format("nothing more can come from rank {}: {}", r.want.source, sea_strerror(r.status));
+    case SEA_ERR_CANCELLED:
+        return "the receive was withdrawn";
+    default:
+        return fmt::format("{} bytes from rank {}: {}", r.bytes, r.source, sea_strerror(r.status));
+    }
+}
+
+void office::usage(std::size_t *used, std::size_t *bound)
+{
+    guard held(lock_);
+    if (used) *used = used_;
+    if (bound) *bound = bound_;
+}
+
+// ---- what needs core ----
+
+void office::settle()
+{
+    core::locked lock = core::enter();
+    settle(core::engine_held);
+    while (!fetches_.empty()) {
+        fetch_some();
+        settle(core::engine_held);
+        lock.unlock();
+        lock.lock();
+    }
+}
+
+void office::settle(core::engine_held_t)
+{
+    if (settling_) return; // the round that is under way sees the rest
+    settling_ = true;
+    while (work_.exchange(false)) {
+        std::vector<request *> finished, fetch;
+        std::vector<int> grants;
+        std::vector<unsigned> knocks;
+        bool nudge = false;
+        {
+            guard held(lock_);
+            finished.swap(finished_);
+            fetch.swap(to_fetch_);
+            grants.swap(grants_);
+            knocks.swap(knocks_);
+            nudge = std::exchange(nudge_, false);
+        }
+        for (unsigned slot : knocks) core::knock(slot, shm::asleep_for_messages);
+        for (int rank : grants) grant(rank);
+        for (request *r : fetch)
+            if (core::slot_of(r->source))
+                fetches_.push_back(r);
+            else
+                pull(*r);
+        if (nudge) core::nudge(core::engine_held);
+        for (request *r : finished)
+            core::end_external(core::engine_held, r->operation, r->status,
+                               r->status == SEA_OK ? std::string() : end_text(*r));
+    }
+    settling_ = false;
+}
+
+} // namespace onesea::msg

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matched messages of this process: where they leave, arrive, wait and are handed out.
+//
+//   send ──► small, room left: eager ──► lane (own node) or frames (other nodes) ──► receive posted? its buffer
+//        └─► else: an offer, the data stays here                                  └─► else a letter, kept
+//                                                     offer met by a receive ──► its data is fetched, the sender told
+//
+// Eager messages. A sender has a share of the receiver's memory for messages that nobody has received; what it sends is
+// charged to it, what leaves that memory is released. Out of its share, or of room in the lane, it makes offers: they
+// cost the receiver an envelope, and the sender's operations bound how many there are. So neither side grows, and
+// nothing that a receiver waits for can be stuck behind what it does not want.
+//
+// Offers. The sender's operation is an external one of core. Inside a node the receiver copies from the sender's memory
+// by one system call and answers; where the system forbids that, and between nodes, it pulls through core. A thread
+// that is inside a blocking receive copies itself, without any lock. For others it is done in pieces by who makes
+// progress.
+//
+// Order. A pair's eager messages and offers go the same way, in the order of the calls: the lane, or frames that are
+// executed in order. An offer that finds the lane full waits in front of it, and all that follow become offers too.
+//
+// Locks. `lock_` (a spin lock) protects everything here except fields of a request that its own thread looks at. It is
+// taken inside the engine lock, or alone, and never held over a call of core. What needs core afterwards is listed and
+// done by settle(): completions of operations, fetches, grants, doorbells. The blocking calls inside a node need the
+// engine lock not at all, unless they sleep or fetch.
+//
+// Sleeping. A small message wakes a receiver only if a thread of it waits inside the library, or when its lane is half
+// full: one that computes is left alone and finds its messages in the lane. An offer wakes also the dispatcher, unless
+// a thread is looking at the lanes at this moment (slot::receiving).
+#pragma once
+
+#include "coll/members.hpp"
+#include "core/internal.hpp"
+#include "core/node.hpp"
+#include "msg/letter.hpp"
+#include "msg/matcher.hpp"
+#include "msg/spin_lock.hpp"
+#include "onesea/message.h"
+#include "shm/lane.hpp"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace onesea::msg {
+
+// What a send is about.
+struct parcel {
+    std::uint64_t team = 0;
+    int rank = -1; // the target
+    int tag = 0;
+    const void *data = nullptr;
+    std::size_t bytes = 0;
+};
+
+class office {
+  public:
+    void open(core::engine_held_t); // in sea_init, or when the first message comes, if that is earlier
+    void close();                   // in sea_finalize
+
+    // ---- sending ----
+    // SEA_OK: it is on its way, the data may be changed. must_offer: it was not sent. Errors with text.
+    static constexpr int must_offer = 1;
+    int send_eager(const parcel &p);
+    // The start of an operation on p.rank that sends it one way or the other. The engine lock is held.
+    void send(core::engine_held_t, const parcel &p, std::uint64_t id);
+
+    // ---- receiving ----
+    // Hands out what is there, or posts it. Ends requests of operations through core, with settle().
+    void receive(request &r);
+    // The same with a message that was taken: SEA_OK, or SEA_ERR_HANDLE (no text).
+    int receive_taken(std::uint64_t number, request &r);
+    // Waits until a request on the stack of this thread has ended. Its status, with the text.
+    int wait(request &r, nanoseconds deadline);
+    // False: it has met a message already.
+    bool withdraw(request &r, int status);
+    // The earliest message; with `number`, it is taken. SEA_OK, SEA_ERR_TIMEOUT (there is none, no text), SEA_ERR_DEAD.
+    int look(const pattern &want, const std::shared_ptr<coll::team> &team, sea_message_info *info,
+             std::uint64_t *number);
+    void wait_for_arrival(bool (*ready)(void *argument), void *argument, double seconds);
+    // What a taken message looks like; false: there is none of that number.
+    bool find_taken(std::uint64_t number, pattern *what, std::shared_ptr<coll::team> *team);
+
+    // Does, with the engine lock (taken if not held), what could not be done under `lock_`.
+    void settle();
+    void settle(core::engine_held_t);
+
+    void usage(std::size_t *used, std::size_t *bound);
+
+    // ---- progress_source, and frames; the engine lock is held ----
+    bool poll();
+    nanoseconds rest();
+    void gone(int rank, int status);
+    void on_frame(const core::upper_frame &frame);
+
+  private:
+    // What this process keeps of a slot of its node.
+    struct neighbour {
+        shm::lane_writer out;
+        std::uint64_t charged = 0, released_seen = 0; // of our share there
+        struct stuck_offer {
+            shm::lane_item item;
+            offer_words words;
+        };
+        std::deque<stuck_offer> stuck; // offers for which the lane has no room
+    };
+    // What it keeps of its lane to here.
+    struct incoming_lane {
+        shm::lane_reader in;
+        std::uint64_t released = 0, told = 0; // of its share here
+    };
+    // Of a rank of another node.
+    struct remote {
+        std::uint64_t charged = 0, granted = 0; // of our share there
+        std::uint64_t released = 0, told = 0;   // of its share here
+        letter *assembling = nullptr;           // an eager message of several frames
+        request *filling = nullptr;             // or the receive that it goes to
+        std::size_t whole = 0, got = 0;
+        int broken = 0; // why nothing can be sent any more
+    };
+
+    bool open_ = false;
+    int me_ = -1;
+    unsigned slot_ = 0;
+    std::size_t bound_ = 0, share_ = 0;
+    bool crowded_ = false;
+
+    spin_lock lock_;
+    matcher matcher_;
+    std::vector<std::unique_ptr<neighbour>> neighbours_; // by slot
+    std::vector<incoming_lane> lanes_;                   // by slot
+    std::unordered_map<int, remote> remotes_;            // by rank
+    struct taken_letter {
+        letter *what;
+        std::shared_ptr<coll::team> team;
+    };
+    std::unordered_map<std::uint64_t, taken_letter> taken_;
+    std::uint64_t next_taken_ = 1;
+    std::size_t used_ = 0, own_charged_ = 0;
+    std::vector<unsigned> stuck_; // slots of neighbours with stuck offers
+    unsigned turn_ = 0;           // which lane is looked at first
+    std::size_t operations_posted_ = 0;
+    std::atomic<int> lookers_{0}; // threads that wait in probe or take
+
+    // For settle().
+    std::atomic<bool> work_{false};
+    bool nudge_ = false, settling_ = false;
+    std::vector<request *> finished_;
+    std::vector<request *> to_fetch_;
+    std::vector<int> grants_;       // ranks of other nodes that are to hear what was released
+    std::vector<unsigned> knocks_;  // slots that wait for room in their lane
+    std::deque<request *> fetches_; // under the engine lock
+
+    using guard = std::lock_guard<spin_lock>;
+
+    neighbour &neighbour_at(unsigned slot);
+    enum lane_kind : std::uint16_t { lane_message = 1, lane_offer };
+    static constexpr int lane_full = 2;
+    int send_self(const parcel &p);
+    int send_local(unsigned slot, const parcel &p);
+    int send_remote(core::engine_held_t, const parcel &p);
+    void send_in_frames(const parcel &p);
+    void offer(const parcel &p, std::uint64_t id);
+    void offer_local(unsigned slot, shm::lane_item item, const offer_words &words);
+    int offer_remote(const parcel &p, const offer_words &words);
+    void announce(unsigned slot, bool is_offer, bool crowded_lane);
+    bool push_stuck();
+    void grant(int rank);
+
+    request *meet(const pattern &what);
+    void unpost(request &r);
+    void arrive(int source, const pattern &what, const void *data, std::size_t bytes);
+    void arrive_offer(int source, const pattern &what, const offer_words &words);
+    void hand_out(letter *l, request &r);
+    void meet_offer(request &r, int source, const offer_words &words);
+    void finish(request &r, int status);
+    void release(int source, std::size_t bytes);
+    void keep(letter *l);
+    void forget(letter *l);
+    bool nobody_left(const coll::members *team) const;
+    int end_of_sources(const pattern &want, const coll::members *team) const;
+    static std::string end_text(const request &r);
+
+    template <class Use>
+    void for_each_lane(Use &&use) const;
+    bool drain(unsigned slot, int limit, const request *until);
+    bool drain_all(int limit, const request *until);
+    void drain_for(const pattern &want, const request *until);
+    bool any_ready() const;
+    void spin_for(request &r);
+
+    int copy_here(request &r, std::size_t bytes);
+    void fetch_here(request &r);
+    void fetch_some();
+    void end_fetch(core::engine_held_t, request &r, int status);
+    void pull(request &r);
+    static void pulled(void *request_, int status);
+
+    void first_frame(remote &from, const core::upper_frame &frame);
+    void next_frame(remote &from, std::span<const std::byte> data);
+    void drop_assembly(remote &from, int status);
+};
+
+office &the_office();
+
+} // namespace onesea::msg

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data of offers comes here: copied from the sender's memory inside the node, pulled through core else.
+#include "msg/office.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace onesea::msg {
+namespace {
+
+constexpr std::size_t at_once = std::size_t(1) << 20; // bytes, while others wait for the engine lock
+
+} // namespace
+
+// Copies the next `bytes` of an offer of this node: SEA_OK, not_native, or an error.
+int office::copy_here(request &r, std::size_t bytes)
+{
+    if (bytes == 0) return SEA_OK;
+    auto *to = static_cast<std::byte *>(r.buffer) + r.fetched;
+    const std::uint64_t from = r.offer.address + r.fetched;
+    int s = SEA_OK;
+    if (r.source == me_)
+        std::memmove(to, reinterpret_cast<const void *>(from), bytes);
+    else
+        s = core::copy_from_process(*core::slot_of(r.source), from, to, bytes);
+    if (s == SEA_OK) r.fetched += bytes;
+    return s;
+}
+
+// By the thread that waits for it, without a lock.
+void office::fetch_here(request &r)
+{
+    const int s = copy_here(r, r.wanted());
+    core::locked lock = core::enter();
+    if (s != not_native) return end_fetch(core::engine_held, r, s);
+    r.state.store(request::phase::fetching);
+    pull(r);
+    lock.unlock();
+    core::wait_until(
+        [](void *argument) { return static_cast<request *>(argument)->state.load() == request::phase::done; }, &r,
+        never);
+}
+
+// A piece of the first fetch. The engine lock is held.
+void office::fetch_some()
+{
+    request *r = fetches_.front();
+    const int s = copy_here(*r, std::min(at_once, r->wanted() - r->fetched));
+    if (s == SEA_OK && r->fetched < r->wanted()) return;
+    fetches_.pop_front();
+    if (s == not_native)
+        pull(*r);
+    else
+        end_fetch(core::engine_held, *r, s);
+}
+
+void office::end_fetch(core::engine_held_t held, request &r, int status)
+{
+    if (r.source == me_)
+        core::end_external(held, r.offer.id, status);
+    else
+        core::answer_external(held, r.source, r.offer.id, status);
+    guard inside(lock_);
+    finish(r, status == SEA_OK ? r.good_status() : status);
+}
+
+void office::pull(request &r)
+{
+    core::pull_external(core::engine_held, r.source, r.offer.id, r.buffer, r.wanted(), pulled, &r);
+}
+
+void office::pulled(void *request_, int status)
+{
+    the_office().end_fetch(core::engine_held, *static_cast<request *>(request_), status);
+}
+
+} // namespace onesea::msg

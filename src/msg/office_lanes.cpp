@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages that come through the lanes of the node, and the part of the office in every round of progress.
+#include "base/log.hpp"
+#include "msg/office.hpp"
+
+#include <bit>
+#include <climits>
+#include <cstring>
+
+namespace onesea::msg {
+namespace {
+
+constexpr int at_once = 64; // messages of one lane in a round: none keeps the others waiting
+constexpr int looks_quick = 512, looks = 4000, looks_when_crowded = 50;
+constexpr nanoseconds while_receives_wait = 1'000'000; // so late the dispatcher may find what comes for one
+
+} // namespace
+
+// Calls use(slot) for every lane to here that has been used, until it returns false.
+template <class Use>
+void office::for_each_lane(Use &&use) const
+{
+    const shm::slot &mine = core::node_arena().slot_at(slot_);
+    const unsigned words = (unsigned(lanes_.size()) + 63) / 64;
+    for (unsigned w = 0; w < words; ++w)
+        for (std::uint64_t bits = mine.lanes[w].load(std::memory_order_seq_cst); bits; bits &= bits - 1)
+            if (!use(w * 64 + unsigned(std::countr_zero(bits)))) return;
+}
+
+// Takes up to `limit` messages out of a lane, or until `until` has met its own.
+bool office::drain(unsigned slot, int limit, const request *until)
+{
+    incoming_lane &l = lanes_[slot];
+    shm::lane_item item;
+    bool any = false;
+    while (limit-- > 0 && l.in.front(&item)) {
+        any = true;
+        const int source = core::node_arena().slot_at(slot).rank.load(std::memory_order_relaxed);
+        const pattern what{item.team, source, item.tag};
+        if (item.kind == lane_offer && item.bytes == sizeof(offer_words)) {
+            offer_words words;
+            std::memcpy(&words, item.data, sizeof words);
+            arrive_offer(source, what, words);
+        } else {
+            arrive(source, what, item.data, item.bytes);
+        }
+        if (l.in.pop() && l.in.control().wanted.exchange(0, std::memory_order_seq_cst)) {
+            knocks_.push_back(slot);
+            work_.store(true, std::memory_order_relaxed);
+        }
+        if (until && !matcher_.is_posted(until)) break;
+    }
+    return any;
+}
+
+// All lanes, each time another one first.
+bool office::drain_all(int limit, const request *until)
+{
+    bool any = false;
+    const unsigned first = turn_;
+    for (bool wrapped : {false, true})
+        for_each_lane([&](unsigned slot) {
+            if ((slot < first) != wrapped) return true;
+            if (drain(slot, limit, until)) {
+                any = true;
+                turn_ = slot + 1;
+            }
+            return !until || matcher_.is_posted(until);
+        });
+    if (turn_ >= lanes_.size()) turn_ = 0;
+    return any;
+}
+
+// What may hold a message for this pattern.
+void office::drain_for(const pattern &want, const request *until)
+{
+    if (want.source == anything) {
+        drain_all(until ? 1 : INT_MAX, until);
+    } else if (want.source != me_) {
+        if (const auto slot = core::slot_of(want.source)) drain(*slot, INT_MAX, until);
+    }
+}
+
+bool office::any_ready() const
+{
+    bool ready = false;
+    for_each_lane([&](unsigned slot) {
+        ready = lanes_[slot].in.ready();
+        return !ready;
+    });
+    return ready;
+}
+
+// Looks at the lanes for a bounded time, if what is waited for comes through them.
+void office::spin_for(request &r)
+{
+    const bool open = r.want.source == anything;
+    constexpr unsigned none = ~0u;
+    const unsigned slot = open ? none : core::slot_of(r.want.source).value_or(none);
+    const shm::arena_header &node = core::node_arena().header();
+    if (open ? node.nodes > 1 || node.transport == shm::transport_choice::net : slot == none || slot == slot_) return;
+    auto waiting = [&] { return r.state.load(std::memory_order_acquire) == request::phase::waiting; };
+    auto ready = [&] { return open ? any_ready() : lanes_[slot].in.ready(); };
+    shm::slot &mine = core::node_arena().slot_at(slot_);
+    mine.receiving.fetch_add(1, std::memory_order_seq_cst);
+    for (int i = crowded_ ? looks - looks_when_crowded : 0; i < looks && waiting(); ++i) {
+        if (ready()) {
+            guard held(lock_);
+            if (waiting() && matcher_.is_posted(&r)) drain_for(r.want, &r);
+        } else if (i > looks_quick) {
+            __builtin_ia32_pause();
+        }
+    }
+    mine.receiving.fetch_sub(1, std::memory_order_seq_cst);
+    if (mine.offered.load(std::memory_order_seq_cst) && mine.offered.exchange(0)) core::wake_dispatcher_soon();
+}
+
+bool office::poll()
+{
+    if (!open_) return false;
+    bool any = false;
+    if (any_ready() || !stuck_.empty()) {
+        guard held(lock_);
+        any = drain_all(at_once, nullptr);
+        any |= push_stuck();
+    }
+    if (work_.load(std::memory_order_relaxed)) {
+        any = true;
+        settle(core::engine_held);
+    }
+    if (fetches_.empty()) return any;
+    fetch_some();
+    settle(core::engine_held);
+    return true;
+}
+
+nanoseconds office::rest()
+{
+    if (!open_) return never;
+    if (any_ready() || !fetches_.empty() || work_.load()) return 0;
+    guard held(lock_);
+    for (unsigned slot : stuck_) {
+        neighbour &n = *neighbours_[slot];
+        n.out.control().wanted.exchange(1, std::memory_order_seq_cst);
+        if (n.out.has_room()) return 0;
+    }
+    return operations_posted_ > 0 ? while_receives_wait : never;
+}
+
+void office::gone(int rank, int status)
+{
+    if (!open_) return;
+    {
+        guard held(lock_);
+        if (const auto slot = core::slot_of(rank)) {
+            drain(*slot, INT_MAX, nullptr);
+            if (neighbours_[*slot]) neighbours_[*slot]->stuck.clear();
+        } else {
+            remote &r = remotes_[rank];
+            r.broken = status;
+            drop_assembly(r, status);
+        }
+        matcher_.for_each_kept([&](arrival *a) { // what it offered can be fetched no more
+            auto *l = static_cast<letter *>(a);
+            if (a->what.source != rank || (l->whole && !l->stays)) return;
+            matcher_.take(a);
+            forget(l);
+        });
+        matcher_.for_each_posted([&](posted *p) {
+            auto &r = static_cast<request &>(*p);
+            const bool ended = r.want.source == rank || (r.want.source == anything && nobody_left(r.members()));
+            if (!ended) return;
+            unpost(r);
+            finish(r, status);
+        });
+        if (lookers_.load() > 0) {
+            nudge_ = true;
+            work_.store(true);
+        }
+    }
+    settle(core::engine_held);
+}
+
+} // namespace onesea::msg

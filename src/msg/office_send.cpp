@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages that leave: through the lane inside the node, as frames to other nodes, by hand to the own rank.
+#include "base/error.hpp"
+#include "msg/office.hpp"
+#include "msg/settings.hpp"
+
+#include <sched.h>
+
+namespace onesea::msg {
+namespace {
+
+constexpr int looks_for_room = 2000, looks_when_crowded = 20;
+
+} // namespace
+
+office::neighbour &office::neighbour_at(unsigned slot)
+{
+    auto &n = neighbours_[slot];
+    if (!n) {
+        n = std::make_unique<neighbour>();
+        n->out = shm::lane_writer(core::node_arena().lane(slot, slot_), core::node_arena().cells(slot, slot_));
+    }
+    return *n;
+}
+
+int office::send_eager(const parcel &p)
+{
+    if (p.rank == me_) return send_self(p);
+    const auto slot = core::slot_of(p.rank);
+    if (!slot) {
+        if (p.bytes > net_eager) return must_offer;
+        core::locked lock = core::enter();
+        return send_remote(core::engine_held, p);
+    }
+    if (!core::alive(p.rank)) return fail(SEA_ERR_DEAD, "rank {} has ended", p.rank);
+    if (p.bytes > lane_eager) return must_offer;
+    const int looks = crowded_ ? looks_when_crowded : looks_for_room;
+    for (int i = 0; i < looks; ++i) {
+        const int s = send_local(*slot, p);
+        if (s != lane_full) return s;
+        if (i == 0) announce(*slot, false, true);
+        if (crowded_)
+            sched_yield();
+        else
+            __builtin_ia32_pause();
+    }
+    return must_offer;
+}
+
+int office::send_self(const parcel &p)
+{
+    guard held(lock_);
+    if (p.bytes > lane_eager || own_charged_ + charge(p.bytes) > share_) return must_offer;
+    own_charged_ += charge(p.bytes);
+    arrive(me_, {p.team, me_, p.tag}, p.data, p.bytes);
+    return SEA_OK;
+}
+
+int office::send_local(unsigned slot, const parcel &p)
+{
+    bool crowded_lane;
+    {
+        guard held(lock_);
+        neighbour &n = neighbour_at(slot);
+        if (!n.stuck.empty()) return must_offer;
+        const std::size_t cost = charge(p.bytes);
+        if (n.charged + cost - n.released_seen > share_) {
+            n.released_seen = n.out.control().released.load(std::memory_order_acquire);
+            if (n.charged + cost - n.released_seen > share_) return must_offer;
+        }
+        if (!n.out.push({lane_message, p.tag, p.team, p.bytes, p.data})) return lane_full;
+        n.charged += cost;
+        crowded_lane = n.out.more_than_half_full();
+    }
+    announce(slot, false, crowded_lane);
+    core::count_message(p.rank, p.bytes);
+    return SEA_OK;
+}
+
+// Tells the rank of a slot that there is something in the lane to it.
+void office::announce(unsigned slot, bool is_offer, bool crowded_lane)
+{
+    shm::slot &there = core::node_arena().slot_at(slot);
+    auto &word = there.lanes[slot_ / 64];
+    const std::uint64_t bit = std::uint64_t(1) << (slot_ % 64);
+    if (!(word.load(std::memory_order_relaxed) & bit)) word.fetch_or(bit, std::memory_order_seq_cst);
+    if (is_offer && there.receiving.load(std::memory_order_seq_cst) > 0) {
+        there.offered.exchange(1, std::memory_order_seq_cst);
+        if (there.receiving.load(std::memory_order_seq_cst) > 0) return; // it looks at `offered` when it ends
+    }
+    const std::uint32_t needs = is_offer || crowded_lane ? shm::asleep_for_messages : shm::asleep_for_memory;
+    if (there.sleeping.load(std::memory_order_seq_cst) >= needs) core::knock(slot, needs);
+}
+
+void office::send(core::engine_held_t held, const parcel &p, std::uint64_t id)
+{
+    const auto slot = p.rank == me_ ? std::nullopt : core::slot_of(p.rank);
+    int s = must_offer;
+    if (p.rank == me_)
+        s = send_self(p);
+    else if (!core::alive(p.rank))
+        s = SEA_ERR_DEAD;
+    else if (!slot)
+        s = send_remote(held, p);
+    else if (p.bytes <= lane_eager)
+        s = send_local(*slot, p);
+    if (s == must_offer || s == lane_full)
+        offer(p, id);
+    else
+        core::end_external(held, id, s);
+    settle(held);
+}
+
+void office::offer(const parcel &p, std::uint64_t id)
+{
+    const offer_words words{p.bytes, id, reinterpret_cast<std::uint64_t>(p.data)};
+    core::count_message(p.rank, p.bytes);
+    if (p.rank == me_) {
+        guard held(lock_);
+        arrive_offer(me_, {p.team, me_, p.tag}, words);
+    } else if (const auto slot = core::slot_of(p.rank)) {
+        offer_local(*slot, {lane_offer, p.tag, p.team, sizeof words, nullptr}, words);
+    } else if (int s = offer_remote(p, words)) {
+        core::end_external(core::engine_held, id, s);
+    }
+}
+
+void office::offer_local(unsigned slot, shm::lane_item item, const offer_words &words)
+{
+    {
+        guard held(lock_);
+        neighbour &n = neighbour_at(slot);
+        item.data = &words;
+        if (!n.stuck.empty() || !n.out.push(item)) {
+            n.stuck.push_back({item, words});
+            if (n.stuck.size() == 1) stuck_.push_back(slot);
+        }
+    }
+    announce(slot, true, true);
+}
+
+// Offers that found the lane full, as far as there is room now.
+bool office::push_stuck()
+{
+    bool any = false;
+    for (std::size_t i = 0; i < stuck_.size();) {
+        neighbour &n = *neighbours_[stuck_[i]];
+        bool pushed = false;
+        while (!n.stuck.empty()) {
+            neighbour::stuck_offer &o = n.stuck.front();
+            o.item.data = &o.words;
+            if (!n.out.push(o.item)) break;
+            n.stuck.pop_front();
+            pushed = true;
+        }
+        any |= pushed;
+        if (pushed) announce(stuck_[i], true, true);
+        if (n.stuck.empty()) {
+            stuck_[i] = stuck_.back();
+            stuck_.pop_back();
+        } else {
+            ++i;
+        }
+    }
+    return any;
+}
+
+int office::send_remote(core::engine_held_t held, const parcel &p)
+{
+    if (p.bytes > net_eager) return must_offer;
+    if (!core::alive(p.rank)) return fail(SEA_ERR_DEAD, "rank {} has ended", p.rank);
+    {
+        guard inside(lock_);
+        remote &r = remotes_[p.rank];
+        if (r.broken) return fail(r.broken, "rank {} cannot be reached", p.rank);
+        if (r.charged + charge(p.bytes) - r.granted > share_) return must_offer;
+        r.charged += charge(p.bytes);
+    }
+    core::count_message(p.rank, p.bytes);
+    send_in_frames(p);
+    core::flush_frames(held);
+    return SEA_OK;
+}
+
+} // namespace onesea::msg

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock that is held for fractions of a microsecond: taking it is one instruction with a bus lock, leaving it none.
+// Who finds it taken spins shortly, then lets others run, for its holder may have lost its core.
+#pragma once
+
+#include <atomic>
+#include <sched.h>
+
+namespace onesea::msg {
+
+class spin_lock {
+  public:
+    void lock()
+    {
+        while (taken_.exchange(true, std::memory_order_acquire)) wait();
+    }
+    void unlock() { taken_.store(false, std::memory_order_release); }
+
+  private:
+    std::atomic<bool> taken_{false};
+
+    void wait()
+    {
+        for (int i = 0; i < 100; ++i) {
+            if (!taken_.load(std::memory_order_relaxed)) return;
+            __builtin_ia32_pause();
+        }
+        sched_yield();
+    }
+};
+
+} // namespace onesea::msg

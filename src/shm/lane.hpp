@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-way queue of short matched messages from one slot to another, made for latency: cells of a cache line. A message
+// fills one cell or several in a row; what fits no more before the end is written at the start. The first word of its
+// first cell is written last and says that the rest is there, so the consumer looks at one cache line and at nothing
+// else, and a message that fits the cell crosses between the cores with it.
+//
+//   first cell:  | u32 lap | u32 bytes | u64 team | i32 tag | u16 kind | u16 0 | first 40 bytes |    next: | 64 bytes |
+//
+// The lap of a cell's number n is n / cells + 1. The first word of a free cell is never that of the lap to come: it is
+// from an earlier lap, or 0, which the consumer writes where data has been. The consumer tells which cells are free a
+// quarter of the lane at a time; the producer asks when it knows of no more. A producer killed anywhere leaves a lane
+// that ends behind its last whole message.
+//
+// One thread at a time writes, one reads; ready() alone is for any thread of the reading process.
+#pragma once
+
+#include "shm/arena.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace onesea::shm {
+
+struct cell_head {
+    std::atomic<std::uint32_t> lap;
+    std::uint32_t bytes;
+    std::uint64_t team;
+    std::int32_t tag;
+    std::uint16_t kind;
+    std::uint16_t zero;
+};
+static_assert(sizeof(cell_head) == 24 && sizeof(cell) == 64);
+
+struct lane_item {
+    std::uint16_t kind = 0;
+    std::int32_t tag = 0;
+    std::uint64_t team = 0;
+    std::size_t bytes = 0;
+    const void *data = nullptr; // dies with pop()
+};
+
+class lane {
+  public:
+    static constexpr std::size_t most_bytes = lane_cells / 4 * sizeof(cell) - sizeof(cell_head);
+    static constexpr std::uint16_t skip = 0xffff; // kind: nothing more before the end
+
+    lane() = default;
+    lane(lane_control &control, cell *cells) : control_(&control), cells_(cells) {}
+    lane_control &control() const { return *control_; }
+
+  protected:
+    lane_control *control_ = nullptr;
+    cell *cells_ = nullptr;
+
+    static std::size_t cells_for(std::size_t bytes)
+    {
+        return (sizeof(cell_head) + bytes + sizeof(cell) - 1) / sizeof(cell);
+    }
+    static std::uint32_t lap_of(std::uint64_t number) { return std::uint32_t(number / lane_cells) + 1; }
+    cell_head &head_at(std::uint64_t number) const
+    {
+        return *reinterpret_cast<cell_head *>(&cells_[number % lane_cells]);
+    }
+};
+
+class lane_writer : public lane {
+  public:
+    using lane::lane;
+
+    // False: no room. Afterwards everything written before is visible to whoever sees that this thread's next loads
+    // have happened: who looks then whether the consumer sleeps does not miss it.
+    bool push(const lane_item &item)
+    {
+        const std::size_t need = cells_for(item.bytes), at = tail_ % lane_cells;
+        const std::size_t rest = at + need > lane_cells ? lane_cells - at : 0;
+        if (tail_ + rest + need - free_ > lane_cells) {
+            free_ = control_->head.load(std::memory_order_acquire);
+            if (tail_ + rest + need - free_ > lane_cells) return false;
+        }
+        if (rest) {
+            head_at(tail_).kind = skip;
+            head_at(tail_).lap.store(lap_of(tail_), std::memory_order_release);
+            tail_ += rest;
+        }
+        cell_head &head = head_at(tail_);
+        head.bytes = std::uint32_t(item.bytes);
+        head.team = item.team;
+        head.tag = item.tag;
+        head.kind = item.kind;
+        std::byte *to = cells_[tail_ % lane_cells].bytes + sizeof head;
+        if (item.bytes == 4)
+            std::memcpy(to, item.data, 4);
+        else if (item.bytes == 8)
+            std::memcpy(to, item.data, 8);
+        else if (item.bytes)
+            std::memcpy(to, item.data, item.bytes);
+        head.lap.exchange(lap_of(tail_), std::memory_order_seq_cst);
+        tail_ += need;
+        return true;
+    }
+
+    bool more_than_half_full()
+    {
+        if (tail_ - free_ <= lane_cells / 2) return false;
+        free_ = control_->head.load(std::memory_order_acquire);
+        return tail_ - free_ > lane_cells / 2;
+    }
+
+    // Half of the lane is free.
+    bool has_room() { return !more_than_half_full(); }
+
+  private:
+    std::uint64_t tail_ = 0, free_ = 0; // cells ever written; ever freed, as far as is known
+};
+
+class lane_reader : public lane {
+  public:
+    using lane::lane;
+    lane_reader(lane_reader &&other) noexcept : lane(other), position_(other.position_.load()), told_(other.told_) {}
+
+    // Any thread. Is there a message?
+    bool ready() const
+    {
+        const std::uint64_t at = position_.load(std::memory_order_relaxed);
+        return head_at(at).lap.load(std::memory_order_acquire) == lap_of(at);
+    }
+
+    // The first message; false if there is none. Of a producer gone mad nothing is believed that would lead out of the
+    // lane: it ends there.
+    bool front(lane_item *item)
+    {
+        while (ready()) {
+            const std::uint64_t at = position_.load(std::memory_order_relaxed);
+            cell_head &head = head_at(at);
+            if (head.kind == skip && at % lane_cells != 0) {
+                position_.store(at + lane_cells - at % lane_cells, std::memory_order_relaxed);
+                continue;
+            }
+            if (at % lane_cells + cells_for(head.bytes) > lane_cells) return false;
+            *item = {head.kind, head.tag, head.team, head.bytes, &head + 1};
+            return true;
+        }
+        return false;
+    }
+
+    // Frees it. True: the producer may now know of room.
+    bool pop()
+    {
+        const std::uint64_t at = position_.load(std::memory_order_relaxed);
+        const std::size_t n = cells_for(head_at(at).bytes);
+        for (std::size_t i = 1; i < n; ++i) head_at(at + i).lap.store(0, std::memory_order_relaxed);
+        position_.store(at + n, std::memory_order_relaxed);
+        if (at + n - told_ < lane_cells / 4) return false;
+        told_ = at + n;
+        control_->head.store(told_, std::memory_order_seq_cst);
+        return true;
+    }
+
+  private:
+    std::atomic<std::uint64_t> position_{0}; // cells ever read
+    std::uint64_t told_ = 0;                 // that the producer knows of
+};
+
+} // namespace onesea::shm
