@@ -40,17 +40,19 @@ std::vector<std::string> openmpi_tcp(const std::string &device)
 // The launchers run at one end and reach the other by the cable's remote shell. "rsh": hydra then gives it nothing but
 // the host. Open MPI starts the first rank itself ("localhost"): two daemons that begin at the same moment on one
 // machine quarrel about the folder for their session.
-command along_by_mpich(const cable &along, const std::string &launcher)
+command along_by_mpich(const cable &along, const std::string &launcher, int ranks)
 {
     return {{launcher, "-launcher", "rsh", "-launcher-exec", along.remote_shell(), "-iface", cable::device, "-hosts",
-             along.from + "," + along.to, "-ppn", "1", "-n", "2"},
+             along.from + "," + along.to, "-ppn", std::to_string(ranks / 2), "-n", std::to_string(ranks)},
             mpich_tcp(cable::device)};
 }
 
-command along_by_openmpi(const cable &along, const std::string &launcher)
+command along_by_openmpi(const cable &along, const std::string &launcher, int ranks)
 {
+    const std::string slots = ":" + std::to_string(ranks / 2);
     command c{{launcher, "--allow-run-as-root", "--mca", "plm_rsh_agent", along.remote_shell(), "--host",
-               "localhost," + along.to, "-n", "2", "--bind-to", "none", "--mca", "oob_tcp_if_include", cable::device},
+               "localhost" + slots + "," + along.to + slots, "-n", std::to_string(ranks), "--bind-to", "none", "--mca",
+               "oob_tcp_if_include", cable::device},
               {}};
     append(c, openmpi_tcp(cable::device));
     return c;
@@ -76,8 +78,9 @@ void find_one(std::vector<peer> &found, const std::string &name, const std::stri
 {
     const auto program = in_path(launcher);
     const auto rma = find_own_program("onesea-bench-peer-" + name + "-rma");
+    const auto pingpong = find_own_program("onesea-bench-peer-" + name + "-pingpong");
     const auto empty = find_own_program("onesea-bench-peer-" + name + "-empty");
-    if (!program || !rma || !empty) {
+    if (!program || !rma || !pingpong || !empty) {
         progress(
             name + " is left out: " +
             (program ? "its programs were not built (no mpicc." + name + " then)" : launcher + " is not installed"));
@@ -88,7 +91,7 @@ void find_one(std::vector<peer> &found, const std::string &name, const std::stri
         progress(name + " is left out: " + launcher + " --version fails: " + version.err);
         return;
     }
-    found.push_back({name, first_match(version.out, pattern), *program, *rma, *empty});
+    found.push_back({name, first_match(version.out, pattern), *program, *rma, *pingpong, *empty});
 }
 
 int free_port()
@@ -114,9 +117,9 @@ command peer::launch(int ranks, const std::string &path, const std::vector<std::
     return c;
 }
 
-command peer::launch(const cable &along, const std::vector<std::string> &program) const
+command peer::launch(const cable &along, const std::vector<std::string> &program, int ranks) const
 {
-    command c = name == "mpich" ? along_by_mpich(along, launcher) : along_by_openmpi(along, launcher);
+    command c = name == "mpich" ? along_by_mpich(along, launcher, ranks) : along_by_openmpi(along, launcher, ranks);
     append(c, program);
     return along.inside(along.from, c);
 }

@@ -13,14 +13,14 @@ namespace bench {
 
 struct peer {
     std::string name, version;
-    std::string launcher;   // full name of its mpiexec
-    std::string rma, empty; // our programs built with its compiler
+    std::string launcher;             // full name of its mpiexec
+    std::string rma, pingpong, empty; // our programs built with its compiler
 
     // Its launcher with `ranks` ranks of a program; path "net": TCP over the loopback even inside this machine.
     command launch(int ranks, const std::string &path, const std::vector<std::string> &program) const;
 
-    // Two ranks of a program, one at each end of a cable, TCP along it.
-    command launch(const cable &along, const std::vector<std::string> &program) const;
+    // An even number of ranks of a program, half at each end of a cable, TCP along it.
+    command launch(const cable &along, const std::vector<std::string> &program, int ranks = 2) const;
 };
 
 // The MPIs that can be measured. Says on stderr which are not there and why.

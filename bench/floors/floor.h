@@ -30,7 +30,8 @@ struct floor {
     void (*target)(const struct floor_run *run, const char *name); /* returns when the origin says stop */
 };
 
-extern const struct floor memory_floors[], udp_floors[], stream_floors[]; /* each ends with a null name */
+/* Each ends with a null name. */
+extern const struct floor memory_floors[], udp_floors[], stream_floors[], pingpong_floors[];
 
 /* The flag page: the origin says that it is done, the target that it is ready. */
 #define FLOOR_PAGE 4096

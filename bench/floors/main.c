@@ -35,7 +35,7 @@ void floor_die(const char *what)
 
 static const struct floor *find_floor(const char *name, size_t length)
 {
-    const struct floor *const tables[] = {memory_floors, udp_floors, stream_floors};
+    const struct floor *const tables[] = {memory_floors, udp_floors, stream_floors, pingpong_floors};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct floor *f = tables[t]; f->name; f++)
             if (strlen(f->name) == length && strncmp(f->name, name, length) == 0) return f;

@@ -27,7 +27,7 @@ def check_figure(line, name):
     assert figure["path"] in ("shm", "net", "cable") and figure["secure"] == "auth", line
     assert 0 < figure["min"] <= figure["median"] <= figure["max"] and figure["p99"] > 0 and figure["runs"] >= 1, line
     for rival in figure["against"]:
-        assert rival["kind"] in ("floor", "peer") and rival["median"] > 0, line
+        assert rival["kind"] in ("floor", "peer", "own") and rival["median"] > 0, line
         assert math.isclose(rival["ratio"], figure["median"] / rival["median"], rel_tol=1e-3), line
     return figure
 
@@ -46,6 +46,18 @@ def check_coverage(figures, name, path):
             assert sizes >= {8, 65536, 1 << 20, 64 << 20}, f"get is measured at {sorted(sizes)} bytes"
             streams = [f for f in figures if f["metric"] == "bandwidth_gbs"]
             assert all({"udp_stream_gso", "tcp_stream"} <= {r["name"] for r in f["against"]} for f in streams)
+    elif name == "mmp":
+        # --quick may leave out the last ones on a slow machine.
+        for case, metric in (("pingpong", "latency_us"), ("stream", "bandwidth_gbs")):
+            assert (case, path, "waiting", metric) in seen, f"{case} over {path} is missing from {sorted(seen)}"
+        for figure in figures:
+            beside = {r["name"] for r in figure["against"]}
+            if figure["case"] == "pingpong":
+                assert beside & {"udp_pingpong", "memory_pingpong"}, f"no floor beside {figure}"
+            if figure["case"] == "stream":
+                assert beside & {"udp_stream_gso", "memcpy"} and "put" in beside, f"no floor beside {figure}"
+            if figure["case"] in ("is_s", "is_a", "cg_s", "cg_a"):
+                assert figure["metric"] == "time_s" and figure["ranks"] >= 1, figure
     elif name == "patterns":
         for case in ("both", "out", "in"):
             assert (case, "net", "waiting", "bandwidth_gbs") in seen, f"{case} is missing from {sorted(seen)}"

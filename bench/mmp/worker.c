@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onesea-bench-worker-mmp --ms M --cores A,B CASE:BYTES...
+ *
+ * Two ranks over mmp.h; rank 0 measures on processor A, rank 1 answers on processor B.
+ *
+ *   pingpong   a message there and one of the same size back (latency of both)
+ *   stream     16 MB of messages (2 to 512) into receives that are posted, then an answer of 4 bytes (bandwidth)
+ *   computing  rank 1 computes for a while and calls nothing: alone, while messages arrive every 50 us, and while as
+ *              many puts of the same size do (result lines computing_alone, _messages, _puts: the time that the
+ *              computation took; computing_pickup: until a message that has arrived meanwhile is received)
+ *
+ * Rank 0 ends a case with messages of no bytes.
+ */
+#define _GNU_SOURCE
+#include <mmp.h>
+#include <onesea.h>
+
+#include "measure/measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+enum { DATA = 1, ANSWER = 2, WINDOW_MAX = 512, SMALL = 8192, BATCH = 16, PACE_NS = 50000, COMPUTE_NS = 30000000 };
+
+struct bench {
+    char *buffer;
+    size_t bytes, window, batch;
+    MP_request requests[2][WINDOW_MAX];
+    MP_status statuses[WINDOW_MAX];
+};
+
+static void check(int status, const char *what)
+{
+    if (status == MP_OK) return;
+    fprintf(stderr, "onesea-bench-worker-mmp: %s: %s: %s\n", what, MP_strerror(status), MP_last_error());
+    MP_abort(1, NULL);
+}
+
+static void send_now(int rank, int tag, const void *data, size_t bytes)
+{
+    MP_request r;
+    check(MP_send(rank, tag, data, bytes, &r), "send");
+    check(MP_wait(&r, NULL), "wait for a send");
+}
+
+static size_t receive_now(int rank, int tag, void *buffer, size_t capacity)
+{
+    MP_request r;
+    MP_status s;
+    check(MP_receive(rank, tag, buffer, capacity, &r), "receive");
+    check(MP_wait(&r, &s), "wait for a receive");
+    return s.bytes;
+}
+
+/* ---- there and back --------------------------------------------------------------------------------------------- */
+
+static void round_trips(void *context)
+{
+    struct bench *b = context;
+    for (size_t i = 0; i < b->batch; i++) {
+        send_now(1, DATA, b->buffer, b->bytes);
+        receive_now(1, DATA, b->buffer, b->bytes);
+    }
+}
+
+static void answer_round_trips(struct bench *b)
+{
+    while (receive_now(0, DATA, b->buffer, b->bytes) > 0) send_now(0, DATA, b->buffer, b->bytes);
+}
+
+/* ---- streams ---------------------------------------------------------------------------------------------------- */
+
+static void send_window(struct bench *b, size_t bytes)
+{
+    char answer[4];
+    for (size_t i = 0; i < b->window; i++) check(MP_send(1, DATA, b->buffer, bytes, &b->requests[0][i]), "send");
+    check(MP_wait_all(b->requests[0], (int)b->window, b->statuses), "wait for sends");
+    receive_now(1, ANSWER, answer, sizeof answer);
+}
+
+static void stream(void *context)
+{
+    struct bench *b = context;
+    send_window(b, b->bytes);
+}
+
+static void post(struct bench *b, int set)
+{
+    for (size_t i = 0; i < b->window; i++)
+        check(MP_receive(0, DATA, b->buffer, b->bytes, &b->requests[set][i]), "receive");
+}
+
+/* The receives of the next window are posted before the answer to this one goes. */
+static void take_streams(struct bench *b)
+{
+    post(b, 0);
+    for (int set = 0;; set = !set) {
+        check(MP_wait_all(b->requests[set], (int)b->window, b->statuses), "wait for receives");
+        const int over = b->statuses[0].bytes == 0;
+        if (!over) post(b, !set);
+        send_now(0, ANSWER, b->buffer, 4);
+        if (over) return;
+    }
+}
+
+/* ---- a receiver that computes ----------------------------------------------------------------------------------- */
+
+struct order { /* what rank 1 wants next */
+    uint32_t count, puts;
+};
+
+static uint64_t compute(uint64_t rounds)
+{
+    volatile uint64_t x = 1;
+    const uint64_t begin = now_ns();
+    for (uint64_t i = 0; i < rounds; i++) x = x * 2862933555777941757u + 3037000493u;
+    return now_ns() - begin;
+}
+
+/* So many that it takes that long on a processor of its own. */
+static uint64_t rounds_for(uint64_t ns)
+{
+    const uint64_t rounds = 500000;
+    uint64_t least = compute(rounds);
+    for (int i = 0; i < 9; i++) {
+        const uint64_t now = compute(rounds);
+        if (now < least) least = now;
+    }
+    return (uint64_t)((double)rounds * (double)ns / (double)least) + 1;
+}
+
+static void serve_orders(const struct bench *b, sea_addr memory)
+{
+    struct order o;
+    while (receive_now(1, ANSWER, &o, sizeof o) == sizeof o && o.count > 0) {
+        uint64_t next = now_ns();
+        for (uint32_t i = 0; i < o.count; i++, next += PACE_NS) {
+            while (now_ns() < next) {
+            }
+            if (o.puts)
+                check(sea_put(memory, b->buffer, b->bytes, NULL) == SEA_OK ? MP_OK : MP_ERR_INTERNAL, "put");
+            else
+                send_now(1, DATA, b->buffer, b->bytes);
+        }
+        if (o.puts) send_now(1, DATA, b->buffer, 4);
+    }
+}
+
+static void take_all(struct bench *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) receive_now(0, DATA, b->buffer, b->bytes);
+}
+
+static void compute_while_things_arrive(struct bench *b, double milliseconds)
+{
+    static const char *const names[] = {"computing_alone", "computing_messages", "computing_puts", "computing_pickup"};
+    struct samples s[4];
+    for (int i = 0; i < 4; i++) samples_open(&s[i]);
+    const uint64_t rounds = rounds_for(COMPUTE_NS);
+    const uint64_t end = now_ns() + (uint64_t)(milliseconds * 1e6);
+    for (int turn = 0; turn < MEASURE_SAMPLES_MIN || now_ns() < end; turn++) {
+        samples_add(&s[0], (double)compute(rounds) * 1e-3);
+        for (uint32_t puts = 0; puts < 2; puts++) {
+            const struct order o = {COMPUTE_NS / PACE_NS, puts};
+            send_now(0, ANSWER, &o, sizeof o);
+            samples_add(&s[1 + puts], (double)compute(rounds) * 1e-3);
+            const uint64_t begin = now_ns();
+            take_all(b, 1);
+            if (!puts) samples_add(&s[3], (double)(now_ns() - begin) * 1e-3);
+            take_all(b, puts ? 0 : o.count - 1);
+        }
+    }
+    const struct order none = {0, 0};
+    send_now(0, ANSWER, &none, sizeof none);
+    for (int i = 0; i < 4; i++) {
+        samples_print(&s[i], names[i], METRIC_LATENCY, b->bytes);
+        samples_close(&s[i]);
+    }
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------------------ */
+
+static void run_case(struct bench *b, const char *argument, double milliseconds, sea_addr memory)
+{
+    char name[32];
+    if (sscanf(argument, "%31[a-z_]:%zu", name, &b->bytes) != 2 || b->bytes == 0) {
+        fprintf(stderr, "onesea-bench-worker-mmp: wrong case '%s'\n", argument);
+        MP_abort(2, NULL);
+    }
+    const int first = MP_rank() == 0;
+    b->window = window_for(b->bytes);
+    b->batch = b->bytes <= SMALL ? BATCH : 1;
+    check(MP_barrier(), "barrier");
+    if (strcmp(name, "computing") == 0) {
+        if (first)
+            serve_orders(b, memory);
+        else
+            compute_while_things_arrive(b, milliseconds);
+    } else if (strcmp(name, "stream") == 0) {
+        if (!first) return take_streams(b);
+        measure(&(struct measurement){name, METRIC_BANDWIDTH, b->bytes, b->window, milliseconds, 0, stream, b});
+        send_window(b, 0);
+    } else {
+        if (!first) return answer_round_trips(b);
+        measure(&(struct measurement){name, METRIC_LATENCY, b->bytes, b->batch, milliseconds, 0, round_trips, b});
+        send_now(1, DATA, b->buffer, 0);
+    }
+}
+
+static size_t largest(int argc, char **argv, int from)
+{
+    size_t most = 4096;
+    for (int i = from; i < argc; i++) {
+        const char *colon = strchr(argv[i], ':');
+        size_t bytes = colon ? strtoull(colon + 1, NULL, 10) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+int main(int argc, char **argv)
+{
+    int cores[2];
+    if (argc < 6 || strcmp(argv[1], "--ms") != 0 || strcmp(argv[3], "--cores") != 0 ||
+        sscanf(argv[4], "%d,%d", &cores[0], &cores[1]) != 2) {
+        fputs("usage: onesea-bench-worker-mmp --ms M --cores A,B pingpong|stream|computing:BYTES...\n", stderr);
+        return 2;
+    }
+    check(MP_init(), "init");
+    if (MP_size() != 2) {
+        fputs("onesea-bench-worker-mmp: needs two ranks\n", stderr);
+        MP_abort(2, NULL);
+    }
+    pin_all_threads(cores[MP_rank()]);
+    static struct bench b;
+    const size_t room = largest(argc, argv, 5);
+    sea_addr memory = SEA_NULL; /* at rank 1, for puts */
+    b.buffer = malloc(room);
+    if (!b.buffer) MP_abort(1, "no memory");
+    memset(b.buffer, 1, room);
+    if (MP_rank() == 0 && sea_heap_alloc(1, room, &memory) != SEA_OK) MP_abort(1, sea_last_error());
+    for (int i = 5; i < argc; i++) run_case(&b, argv[i], atof(argv[2]), memory);
+    check(MP_barrier(), "barrier");
+    check(MP_finalize(), "finalize");
+    free(b.buffer);
+    return 0;
+}
