@@ -15,6 +15,8 @@
 #ifndef ACP_H
 #define ACP_H
 
+#include "acp/types.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,11 +53,6 @@ int acp_rank(void);
 int acp_procs(void);
 
 /* ---- Global memory management ----------------------------------------------------------------------------------- */
-
-/* A global address: a byte of registered, starter or allocated memory of some process. Sums with numbers are valid
- * inside the memory that it lies in. An address of 8-byte aligned memory is a multiple of 8. */
-typedef uint64_t acp_ga_t;
-#define ACP_GA_NULL 0LLU
 
 /* Names a registration of this process. */
 typedef uint64_t acp_atkey_t;
@@ -140,6 +137,42 @@ acp_ga_t acp_malloc(size_t size, int rank);
  * (one that was freed already) is an error, told as above, and changes nothing. */
 void acp_free(acp_ga_t ga);
 
+/* ---- Workspaces ----------------------------------------------------------------------------------------------------
+ */
+/* Memory that is spread over the processes and named by an offset. */
+
+/* A workspace, the same at all processes; the fields are for reading. */
+typedef struct {
+    size_t size_ws, size_default,
+        size_remainder;   /* bytes: in all, on each process, on the last one if it has fewer, else 0 */
+    size_t ngas;          /* processes that have a part */
+    acp_atkey_t key_data; /* of this process's part; ACP_ATKEY_NULL: none */
+    acp_ga_t ga_data;
+    acp_atkey_t *keys; /* not used */
+    acp_ga_t *gas;     /* of each part: where it is, on which process, how long; ngas of them */
+    int *procs, *sizes;
+    void *data; /* this process's part */
+} acp_wsditem;
+typedef acp_wsditem *acp_wsd_t;
+#define ACP_WSD_NULL (acp_wsd_t)(-1)
+
+/* For the workspaces that are created from now on: the process that has the first part, and bytes on each process. All
+ * processes give the same. 0, or -1: no such rank, 0 bytes or more than 2^31 - 1. At first: process 0, and 1 MiB. */
+int acp_setparams_ws(size_t proc_start, size_t size_default);
+
+/* Makes a workspace of `size` (> 0) bytes, zeroed; collective. Parts go to proc_start, the next process, and so on; if
+ * they are more than processes, all parts become as long as needed. ACP_WSD_NULL: no memory at some process, or the
+ * sizes differ. */
+acp_wsd_t acp_create_ws(size_t size);
+
+/* Frees a workspace; collective. */
+void acp_destroy_ws(acp_wsd_t WSD);
+
+/* Copy `size` bytes at `offset` of the workspace to or from a global address; complete on return. 0; 1: not inside the
+ * workspace, no such workspace, a bad address. */
+int acp_read_ws(acp_wsd_t WSD, acp_ga_t ga, size_t size, size_t offset);
+int acp_write_ws(acp_wsd_t WSD, const acp_ga_t ga, size_t size, size_t offset);
+
 /* ---- Beside the original ---------------------------------------------------------------------------------------- */
 
 /* How many calls and accesses of this process have failed so far, and the text of this thread's last failure ("" if
@@ -157,5 +190,8 @@ int acp_onesea_rank(int rank);
 #endif
 
 #include "acp/channel.h"
+#include "acp/names.h"
+#include "acp/sequences.h"
+#include "acp/tables.h"
 
 #endif

@@ -240,6 +240,7 @@ int acp_reset(int rank)
     j.acp_me = rank;
     forget_channels();
     forget_segment_buffers();
+    forget_workspaces();
     forget_registrations();
     empty_heap(j.map ? j.map->table() : SEA_NULL, j.map ? j.map->table_bytes() : 0);
     make_zero(j.starter_memory, j.starter_bytes);

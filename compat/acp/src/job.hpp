@@ -73,5 +73,6 @@ int open_segment_buffers();
 void forget_registrations();
 void forget_channels();
 void forget_segment_buffers();
+void forget_workspaces();
 
 } // namespace acp

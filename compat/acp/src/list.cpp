@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists. Sorting and merging compare here: all elements are fetched, and the new order is given to the list if nobody
+// has changed it meanwhile.
+#include "acp/sequences.h"
+
+#include "structure.hpp"
+
+#include <onesea/data.h>
+
+#include <algorithm>
+
+namespace acp {
+namespace {
+
+using comparison = int (*)(const acp_element_t, const acp_element_t);
+
+sea_list the(acp_list_t list) { return {address_of(list.ga)}; }
+sea_list_it the(acp_list_it_t it) { return {the(it.list), it.elem, 0}; }
+acp_list_it_t nowhere(acp_list_t list) { return {list, ACP_GA_NULL}; }
+
+acp_list_it_t told(const char *function, acp_list_t list, int status, const sea_list_it &it)
+{
+    return good(function, status) ? acp_list_it_t{list, it.entry} : nowhere(list);
+}
+
+struct contents {
+    std::vector<sea_list_entry> entries;
+    std::uint64_t version = 0;
+};
+
+int fetch(sea_list list, contents *all)
+{
+    std::size_t expected = 0;
+    if (int s = sea_list_size(list, &expected)) return s;
+    sea_list_it first;
+    if (int s = sea_list_begin(list, &first)) return s;
+    for (;;) {
+        all->entries.resize(expected + 16);
+        std::size_t count = 0;
+        if (int s = sea_list_fetch(first, all->entries.data(), all->entries.size(), &count, &all->version)) return s;
+        const bool whole = count < all->entries.size();
+        all->entries.resize(count);
+        if (whole) return SEA_OK;
+        expected = 2 * count;
+    }
+}
+
+// Two sorted runs as one; of equal elements those of the first run come first. Any comparison is survived.
+void merge_runs(std::vector<sea_list_entry> &entries, std::size_t first, std::size_t middle, std::size_t last,
+                comparison comp)
+{
+    std::vector<sea_list_entry> merged;
+    merged.reserve(last - first);
+    std::size_t a = first, b = middle;
+    while (a < middle && b < last) {
+        const acp_element_t left{entries[a].data, entries[a].bytes}, right{entries[b].data, entries[b].bytes};
+        merged.push_back(entries[comp(right, left) < 0 ? b++ : a++]);
+    }
+    while (a < middle) merged.push_back(entries[a++]);
+    while (b < last) merged.push_back(entries[b++]);
+    std::copy(merged.begin(), merged.end(), entries.begin() + std::ptrdiff_t(first));
+}
+
+void sort_entries(std::vector<sea_list_entry> &entries, comparison comp)
+{
+    for (std::size_t run = 1; run < entries.size(); run *= 2)
+        for (std::size_t at = 0; at + run < entries.size(); at += 2 * run)
+            merge_runs(entries, at, at + run, std::min(at + 2 * run, entries.size()), comp);
+}
+
+int give_order(sea_list list, const contents &all)
+{
+    std::vector<sea_addr> order;
+    for (const sea_list_entry &e : all.entries) order.push_back(e.it.entry);
+    return order.empty() ? SEA_OK : sea_list_reorder(list, all.version, order.data(), order.size());
+}
+
+// Again while others change the list.
+int sort(sea_list list, comparison comp)
+{
+    for (;;) {
+        contents all;
+        if (int s = fetch(list, &all)) return s;
+        sort_entries(all.entries, comp);
+        if (int s = give_order(list, all); s != SEA_ERR_STATE) return s;
+    }
+}
+
+int merge(sea_list to, sea_list from, comparison comp)
+{
+    if (to.at == from.at) return SEA_OK;
+    std::size_t before = 0;
+    if (int s = sea_list_size(to, &before)) return s;
+    sea_list_it first;
+    if (int s = sea_list_begin(from, &first)) return s;
+    if (int s = sea_list_splice(sea_list_end(to), first, sea_list_end(from))) return s;
+    contents all;
+    if (int s = fetch(to, &all)) return s;
+    merge_runs(all.entries, 0, std::min(before, all.entries.size()), all.entries.size(), comp);
+    const int s = give_order(to, all);
+    return s == SEA_ERR_STATE ? sort(to, comp) : s; // others have changed it
+}
+
+bool has_comparison(const char *function, comparison comp)
+{
+    if (!ready(function)) return false;
+    if (!comp) report(function, "there is no comparison");
+    return comp != nullptr;
+}
+
+} // namespace
+} // namespace acp
+
+using namespace acp;
+
+acp_list_t acp_create_list(int rank)
+{
+    if (!ready("acp_create_list")) return {ACP_GA_NULL};
+    const int owner = checked_rank("acp_create_list", rank);
+    sea_list made;
+    if (owner < 0 || !good("acp_create_list", sea_list_create(owner, &made))) return {ACP_GA_NULL};
+    return {made.at};
+}
+
+void acp_destroy_list(acp_list_t list)
+{
+    if (ready("acp_destroy_list")) good("acp_destroy_list", sea_list_destroy(the(list)));
+}
+
+void acp_assign_list(acp_list_t list1, acp_list_t list2)
+{
+    sea_list_it first;
+    if (ready("acp_assign_list") && good("acp_assign_list", sea_list_begin(the(list2), &first)))
+        good("acp_assign_list", sea_list_assign(the(list1), first, sea_list_end(the(list2))));
+}
+
+void acp_assign_range_list(acp_list_t list, acp_list_it_t start, acp_list_it_t end)
+{
+    if (ready("acp_assign_range_list")) good("acp_assign_range_list", sea_list_assign(the(list), the(start), the(end)));
+}
+
+size_t acp_size_list(acp_list_t list)
+{
+    std::size_t elements = 0;
+    if (ready("acp_size_list")) good("acp_size_list", sea_list_size(the(list), &elements));
+    return elements;
+}
+
+int acp_empty_list(acp_list_t list) { return acp_size_list(list) == 0; }
+
+void acp_clear_list(acp_list_t list)
+{
+    if (ready("acp_clear_list")) good("acp_clear_list", sea_list_clear(the(list)));
+}
+
+void acp_push_back_list(acp_list_t list, const acp_element_t elem, int rank)
+{
+    const char *const function = "acp_push_back_list";
+    if (!ready(function) || !has_place(function, elem.ga, elem.size)) return;
+    if (const int r = checked_rank(function, rank); r >= 0)
+        good(function, sea_list_push_back_from(the(list), r, address_of(elem.ga), elem.size, nullptr));
+}
+
+void acp_push_front_list(acp_list_t list, const acp_element_t elem, int rank)
+{
+    const char *const function = "acp_push_front_list";
+    if (!ready(function) || !has_place(function, elem.ga, elem.size)) return;
+    if (const int r = checked_rank(function, rank); r >= 0)
+        good(function, sea_list_push_front_from(the(list), r, address_of(elem.ga), elem.size, nullptr));
+}
+
+void acp_pop_back_list(acp_list_t list)
+{
+    if (ready("acp_pop_back_list")) good("acp_pop_back_list", sea_list_pop_back(the(list), nullptr, 0, nullptr));
+}
+
+void acp_pop_front_list(acp_list_t list)
+{
+    if (ready("acp_pop_front_list")) good("acp_pop_front_list", sea_list_pop_front(the(list), nullptr, 0, nullptr));
+}
+
+acp_list_it_t acp_insert_list(acp_list_it_t it, const acp_element_t elem, int rank)
+{
+    const char *const function = "acp_insert_list";
+    if (!ready(function) || !has_place(function, elem.ga, elem.size)) return nowhere(it.list);
+    const int r = checked_rank(function, rank);
+    if (r < 0) return nowhere(it.list);
+    sea_list_it made;
+    const int s = sea_list_insert_from(the(it), r, address_of(elem.ga), elem.size, &made);
+    return told(function, it.list, s, made);
+}
+
+acp_list_it_t acp_insert_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end)
+{
+    const char *const function = "acp_insert_range_list";
+    if (!ready(function)) return nowhere(it.list);
+    std::size_t elements = 0;
+    sea_list_it first = the(it);
+    int s = sea_list_distance(the(start), the(end), &elements);
+    if (s == SEA_OK) s = sea_list_insert_range(the(it), the(start), the(end));
+    if (s == SEA_OK && elements > 0) s = sea_list_advance(the(it), -std::int64_t(elements), &first);
+    return told(function, it.list, s, first);
+}
+
+acp_list_it_t acp_erase_list(acp_list_it_t it)
+{
+    if (!ready("acp_erase_list")) return nowhere(it.list);
+    sea_list_it next;
+    const int s = sea_list_erase(the(it), &next);
+    return told("acp_erase_list", it.list, s, next);
+}
+
+acp_list_it_t acp_erase_range_list(acp_list_it_t start, acp_list_it_t end)
+{
+    if (!ready("acp_erase_range_list")) return nowhere(start.list);
+    sea_list_it next;
+    const int s = sea_list_erase_range(the(start), the(end), &next);
+    return told("acp_erase_range_list", start.list, s, next);
+}
+
+void acp_remove_list(acp_list_t list, const acp_element_t elem)
+{
+    bytes_of bytes;
+    if (ready("acp_remove_list") && bytes.take("acp_remove_list", elem.ga, elem.size))
+        good("acp_remove_list", sea_list_remove(the(list), bytes.data(), elem.size, nullptr));
+}
+
+void acp_unique_list(acp_list_t list)
+{
+    if (ready("acp_unique_list")) good("acp_unique_list", sea_list_unique(the(list), nullptr));
+}
+
+void acp_reverse_list(acp_list_t list)
+{
+    if (ready("acp_reverse_list")) good("acp_reverse_list", sea_list_reverse(the(list)));
+}
+
+void acp_swap_list(acp_list_t list1, acp_list_t list2)
+{
+    if (ready("acp_swap_list")) good("acp_swap_list", sea_list_swap(the(list1), the(list2)));
+}
+
+void acp_sort_list(acp_list_t list, int (*comp)(const acp_element_t elem1, const acp_element_t elem2))
+{
+    if (has_comparison("acp_sort_list", comp)) good("acp_sort_list", acp::sort(the(list), comp));
+}
+
+void acp_merge_list(acp_list_t list1, acp_list_t list2,
+                    int (*comp)(const acp_element_t elem1, const acp_element_t elem2))
+{
+    if (has_comparison("acp_merge_list", comp)) good("acp_merge_list", acp::merge(the(list1), the(list2), comp));
+}
+
+void acp_splice_list(acp_list_it_t it1, acp_list_it_t it2)
+{
+    const char *const function = "acp_splice_list";
+    if (!ready(function) || it2.elem == it2.list.ga || it1.elem == it2.elem) return;
+    sea_list_it next;
+    if (good(function, sea_list_advance(the(it2), 1, &next))) good(function, sea_list_splice(the(it1), the(it2), next));
+}
+
+void acp_splice_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end)
+{
+    if (ready("acp_splice_range_list")) good("acp_splice_range_list", sea_list_splice(the(it), the(start), the(end)));
+}
+
+acp_list_it_t acp_begin_list(acp_list_t list)
+{
+    if (!ready("acp_begin_list")) return nowhere(list);
+    sea_list_it first;
+    const int s = sea_list_begin(the(list), &first);
+    return told("acp_begin_list", list, s, first);
+}
+
+acp_list_it_t acp_end_list(acp_list_t list) { return {list, list.ga}; }
+
+acp_list_it_t acp_advance_list_it(acp_list_it_t it, int n)
+{
+    if (!ready("acp_advance_list_it")) return nowhere(it.list);
+    sea_list_it there;
+    const int s = sea_list_advance(the(it), n, &there);
+    return told("acp_advance_list_it", it.list, s, there);
+}
+
+acp_list_it_t acp_increment_list_it(acp_list_it_t it) { return acp_advance_list_it(it, 1); }
+
+acp_list_it_t acp_decrement_list_it(acp_list_it_t it) { return acp_advance_list_it(it, -1); }
+
+int acp_distance_list_it(acp_list_it_t first, acp_list_it_t last)
+{
+    const char *const function = "acp_distance_list_it";
+    std::size_t elements = 0;
+    if (!ready(function) || !good(function, sea_list_distance(the(first), the(last), &elements))) return -1;
+    return index_of(function, elements);
+}
+
+acp_element_t acp_dereference_list_it(acp_list_it_t it)
+{
+    const char *const function = "acp_dereference_list_it";
+    sea_list_entry entry;
+    if (!ready(function) || !good(function, sea_list_get(the(it), &entry))) return {ACP_GA_NULL, 0};
+    return {entry.data, entry.bytes};
+}
