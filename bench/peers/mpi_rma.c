@@ -2,7 +2,8 @@
 /*
  * onesea-bench-peer-NAME-rma --ms M --cores A,B --batch N CASE:BYTES...: the one-sided operations of an MPI, timed by
  * the same loop as ours, with the target waiting inside MPI (in a barrier). put completes locally (flush_local), all
- * others remotely (flush); put_bw and get_bw keep a window of transfers in flight before one flush.
+ * others remotely (flush); put_bw and get_bw keep a window of transfers in flight before one flush. send_bw: MPI_Send()
+ * of a window of messages whose receives are posted, and an empty answer.
  */
 #define _GNU_SOURCE
 #include "measure/measure.h"
@@ -76,6 +77,41 @@ static void get_many(void *context)
     MPI_Win_flush(TARGET, p->window);
 }
 
+enum { tag_data = 1, tag_answer = 2 };
+
+static void answer_came(void) { MPI_Recv(NULL, 0, MPI_BYTE, TARGET, tag_answer, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+
+static void send_many(void *context)
+{
+    struct peer *p = context;
+    for (size_t i = 0; i < p->in_flight; i++)
+        MPI_Send(p->buffer, (int)p->bytes, MPI_BYTE, TARGET, tag_data, MPI_COMM_WORLD);
+    answer_came();
+}
+
+/* The target's side: windows of receives, each posted before the last one is answered, until a window is empty. */
+static void receive_windows(const struct peer *p)
+{
+    static MPI_Request requests[2][512];
+    static MPI_Status states[512];
+    const int n = (int)p->in_flight;
+    int count = 1;
+    for (int turn = -1; count > 0; turn++) {
+        for (int i = 0; i < n; i++)
+            MPI_Irecv(p->buffer, (int)p->bytes, MPI_BYTE, 0, tag_data, MPI_COMM_WORLD, &requests[(turn + 1) & 1][i]);
+        if (turn >= 0) MPI_Send(NULL, 0, MPI_BYTE, 0, tag_answer, MPI_COMM_WORLD);
+        MPI_Waitall(n, requests[(turn + 1) & 1], states);
+        MPI_Get_count(&states[0], MPI_BYTE, &count);
+    }
+    MPI_Send(NULL, 0, MPI_BYTE, 0, tag_answer, MPI_COMM_WORLD);
+}
+
+static void end_windows(const struct peer *p)
+{
+    for (size_t i = 0; i < p->in_flight; i++) MPI_Send(NULL, 0, MPI_BYTE, TARGET, tag_data, MPI_COMM_WORLD);
+    answer_came();
+}
+
 /* In shared memory an operation takes less than the clock: batches, as ours. */
 static void batched(void *context)
 {
@@ -88,13 +124,18 @@ static const struct named {
     enum metric metric;
     measured_fn fn;
 } cases[] = {
-    {"put", METRIC_LATENCY, put},           {"put_fence", METRIC_LATENCY, put_fence},
-    {"get", METRIC_LATENCY, get},           {"fetch_add", METRIC_LATENCY, fetch_add},
-    {"cas", METRIC_LATENCY, cas},           {"put_rate", METRIC_RATE, put_many},
-    {"put_bw", METRIC_BANDWIDTH, put_many}, {"get_bw", METRIC_BANDWIDTH, get_many},
+    {"put", METRIC_LATENCY, put},
+    {"put_fence", METRIC_LATENCY, put_fence},
+    {"get", METRIC_LATENCY, get},
+    {"fetch_add", METRIC_LATENCY, fetch_add},
+    {"cas", METRIC_LATENCY, cas},
+    {"put_rate", METRIC_RATE, put_many},
+    {"put_bw", METRIC_BANDWIDTH, put_many},
+    {"get_bw", METRIC_BANDWIDTH, get_many},
+    {"send_bw", METRIC_BANDWIDTH, send_many},
 };
 
-static void run_case(struct peer *p, const char *argument, double milliseconds)
+static void run_case(struct peer *p, const char *argument, double milliseconds, int rank)
 {
     char name[32];
     if (sscanf(argument, "%31[a-z_]:%zu", name, &p->bytes) != 2 || p->bytes == 0) {
@@ -106,8 +147,12 @@ static void run_case(struct peer *p, const char *argument, double milliseconds)
         int one = cases[i].metric == METRIC_LATENCY;
         p->in_flight = one ? p->batch : window_for(p->bytes);
         p->one = cases[i].fn;
+        const int sends = cases[i].fn == send_many;
+        if (rank != 0 && sends) receive_windows(p);
+        if (rank != 0) return;
         measure(&(struct measurement){name, cases[i].metric, p->bytes, p->in_flight, milliseconds, 0,
                                       one ? batched : cases[i].fn, p});
+        if (sends) end_windows(p);
     }
 }
 
@@ -150,7 +195,7 @@ int main(int argc, char **argv)
     memset(memory, 0, room);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, p.window);
-    for (int i = 7; i < argc && rank == 0; i++) run_case(&p, argv[i], atof(argv[2]));
+    for (int i = 7; i < argc; i++) run_case(&p, argv[i], atof(argv[2]), rank);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_unlock_all(p.window);
     MPI_Win_free(&p.window);

@@ -70,6 +70,17 @@ def check_coverage(figures, name, path):
         assert all([r["name"] for r in f["against"]] == ["dsm_tcp", "dsm_udp"] for f in figures), "a figure stands alone"
         lost = [r["lost_percent"] for f in figures for r in f["against"] if "lost_percent" in r]
         assert lost and all(0 <= percent <= 100 for percent in lost), f"lost WRITEs: {lost}"
+    elif name == "acp":
+        assert ("copy", "net", "waiting", "bandwidth_gbs") in seen, f"copy is missing from {sorted(seen)}"
+        for case in ("malloc", "free", "push_back_list", "get8"):
+            for path, target in (("shm", "local"), ("shm", "waiting"), ("net", "waiting")):
+                assert (case, path, target, "latency_us") in seen, f"{case} on {target} {path} is missing from {sorted(seen)}"
+        for f in figures:
+            if f["case"] in ("malloc", "free", "push_back_list"):
+                assert "get8" in {r["name"] for r in f["against"]}, f"a call stands alone: {f}"
+        cases = {f["case"] for f in figures}
+        assert cases >= {"init", "talk", "tables", "registration_100000", "churn_before", "churn_after"}, sorted(cases)
+        assert max(f["ranks"] for f in figures) == 1_000_000, "the job of a million is missing"
     elif name == "loss":
         for share in ("0", "0.1", "1", "5"):
             assert (f"loss_{share}", "net", "waiting", "bandwidth_gbs") in seen, f"{share} % is missing from {sorted(seen)}"
