@@ -80,6 +80,13 @@ absent=$(comm -23 <(echo "$declared") <(echo "$exported"))
 
 "$here/../../compat/acp/tests/commands_test.sh" "$prefix" "$cc" "$cxx"
 
+# ---- MMP
+"$cc" -std=c11 "${strict[@]}" "$prefix/share/onesea/examples/mmp/overlap.c" -o "$place/overlap" \
+    $(pkg-config --cflags --libs onesea-mmp) -lm -Wl,-rpath,"$prefix/lib"
+strangers=$(nm -D --defined-only "$prefix/lib/libmmp.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^(MP|mp)_/) print $3 }')
+[[ -z $strangers ]] || fail "libmmp exports more than MP_* and mp_*: $strangers"
+[[ -e $prefix/include/mmpf.inc ]] || fail "mmpf.inc is not installed"
+
 # ---- the program of the README, word for word
 sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
 "$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
@@ -101,3 +108,5 @@ expect "3000 tickets drawn by 3 tasks, 0 not marked, task 0 has 1000: correct" \
 expect "0: rank 0 greets its neighbour" "$place/first"
 expect "0: rank 3 greets its neighbour" "$prefix/bin/onesea" run -n 4 --nodes 2 --quiet "$place/first"
 expect "counter: 6000 throws at 3 nodes: correct" "$prefix/bin/onesea" run -n 3 --nodes 2 --quiet "$place/dsm_counter"
+output=$(timeout 60 "$prefix/bin/onesea" run -n 3 --nodes 2 --quiet "$place/overlap" 20 </dev/null)
+[[ $output == *"20 steps on 3 ranks"*"the sum is kept: correct"* ]] || fail "examples/mmp says '$output'"

@@ -179,6 +179,9 @@ void add_lifecycle(void (*started)(), void (*ended)());
 // Up to how many bytes the data of a matched message to that rank goes with it (base/profile.hpp).
 std::size_t eager_message_limit(int rank);
 
+// How long the fragments of bulk data to that rank are (base/profile.hpp); 0: there is no such rank, or it has ended.
+std::size_t fragment_length(int rank);
+
 // How many ranks the job started with: members of SEA_TEAM_WORLD.
 int world_size();
 

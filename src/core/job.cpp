@@ -253,6 +253,12 @@ std::size_t eager_message_limit(int rank)
     return t ? t->tuning(rank).eager_message : path_tuning{}.eager_message;
 }
 
+std::size_t fragment_length(int rank)
+{
+    transport *t = engine().route(rank);
+    return t ? t->tuning(rank).fragment : 0;
+}
+
 int world_size() { return int(engine().arena.header().world.load(std::memory_order_acquire)); }
 
 int check_started(const char *function)

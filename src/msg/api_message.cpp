@@ -297,3 +297,14 @@ int sea_message_memory(size_t *used, size_t *bound)
     the_office().usage(used, bound);
     return SEA_OK;
 }
+
+int sea_message_fragment(int rank, size_t *bytes)
+{
+    constexpr const char *function = "sea_message_fragment";
+    if (int s = core::check_started(function)) return s;
+    if (!bytes) return fail(SEA_ERR_INVALID, "{}: bytes is null", function);
+    const std::size_t length = core::fragment_length(rank);
+    if (length == 0) return fail(SEA_ERR_RANK, "{}: there is no rank {}", function, rank);
+    *bytes = length;
+    return SEA_OK;
+}

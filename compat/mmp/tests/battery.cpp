@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// mmp_battery: every function and every error of mmp.h, as a job of any number of ranks. Modes: nothing (all steps),
+// the name of a step (that one), `death` (needs --on-death continue and three ranks: the last one kills itself).
+#include "battery.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace battery {
+namespace {
+
+std::atomic<int> failed{0};
+constexpr int shown = 20;
+
+} // namespace
+
+void expect(bool good, const char *file, int line, const std::string &what)
+{
+    if (good || ++failed > shown) return;
+    const char *base = std::strrchr(file, '/');
+    std::fprintf(stderr, "FAILED at rank %d, %s:%d: %s\n", MP_rank(), base != nullptr ? base + 1 : file, line,
+                 what.c_str());
+}
+
+void expect_status(int expected, int got, const char *file, int line, const char *what)
+{
+    const std::string words = MP_last_error();
+    expect(expected == got, file, line,
+           std::string(what) + ": expected " + std::to_string(expected) + " (" + MP_strerror(expected) + "), got " +
+               std::to_string(got) + " (" + words + ")");
+}
+
+void expect_words(const std::string &part, const char *file, int line)
+{
+    const std::string words = MP_last_error();
+    expect(words.find(part) != std::string::npos, file, line, "'" + part + "' is not in '" + words + "'");
+}
+
+int failures() { return failed; }
+
+std::vector<char> pattern(std::size_t bytes, int rank, int tag, int number)
+{
+    std::vector<char> data(bytes);
+    std::uint64_t state = (static_cast<std::uint64_t>(rank) << 40) ^ (static_cast<std::uint64_t>(tag) << 20) ^
+                          static_cast<std::uint64_t>(number);
+    for (char &c : data) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        c = static_cast<char>(state >> 56);
+    }
+    return data;
+}
+
+namespace {
+
+void before_init()
+{
+    MP_request request = MP_REQUEST_NULL;
+    int word = 0;
+    EXPECT(std::string(MP_last_error()).empty());
+    EXPECT_STATUS(MP_ERR_STATE, MP_rank());
+    EXPECT_STATUS(MP_ERR_STATE, MP_size());
+    EXPECT_STATUS(MP_ERR_STATE, MP_send(0, 0, &word, sizeof word, &request));
+    EXPECT_WORDS("MP_send: MP_init() has not been called");
+    EXPECT_STATUS(MP_ERR_STATE, MP_wait(&request, nullptr));
+    EXPECT_STATUS(MP_ERR_STATE, MP_barrier());
+    EXPECT_STATUS(MP_ERR_STATE, MP_finalize());
+}
+
+void after_finalize()
+{
+    int word = 0;
+    EXPECT_STATUS(MP_ERR_STATE, MP_receive(0, 0, &word, sizeof word, nullptr));
+    EXPECT_WORDS("MP_receive: MP_finalize() has been called");
+    EXPECT_STATUS(MP_ERR_STATE, MP_init());
+    EXPECT_STATUS(MP_ERR_STATE, MP_finalize());
+}
+
+int all_steps(const std::string &only)
+{
+    before_init();
+    EXPECT_DONE(MP_init());
+    if (failures() > 0) return 1;
+    for (const auto &steps : {message_steps(), wrong_steps(), load_steps()})
+        for (const step &each : steps) {
+            if (!only.empty() && only != each.name) continue;
+            const double start = MP_time();
+            each.run();
+            EXPECT_DONE(MP_barrier());
+            if (MP_rank() == 0) std::printf("%-44s %6.3f s\n", each.name, MP_time() - start);
+            std::fflush(stdout);
+        }
+    EXPECT_DONE(MP_finalize());
+    after_finalize();
+    return failures() == 0 ? 0 : 1;
+}
+
+// What concerns a rank that has died ends with an error that names it; the others talk on.
+int death()
+{
+    EXPECT_DONE(MP_init());
+    const int last = MP_size() - 1;
+    std::vector<char> big(1 << 20);
+    EXPECT_DONE(MP_barrier());
+    if (MP_rank() == last) { // when all others are out of the barrier
+        for (int i = 0; i < last; ++i) EXPECT_DONE(MP_receive(MP_ANY_SOURCE, 9, nullptr, 0, nullptr));
+        raise(SIGKILL);
+    }
+    EXPECT_DONE(MP_send(last, 9, nullptr, 0, nullptr));
+    MP_request receive = MP_REQUEST_NULL, send = MP_REQUEST_NULL;
+    int word = 0;
+    EXPECT_DONE(MP_receive(last, 5, &word, sizeof word, &receive));
+    int status = MP_send(last, 5, big.data(), big.size(), &send);
+    EXPECT_STATUS(MP_ERR_DEAD, status == MP_OK ? MP_wait(&send, nullptr) : status);
+    EXPECT_WORDS("rank " + std::to_string(last) + ", tag 5");
+    EXPECT_STATUS(MP_ERR_DEAD, MP_wait(&receive, nullptr));
+    EXPECT_WORDS("rank " + std::to_string(last) + ", tag 5");
+    EXPECT_STATUS(MP_ERR_DEAD, MP_probe(last, MP_ANY_TAG, nullptr));
+    EXPECT_STATUS(MP_ERR_DEAD, MP_barrier());
+    const int other = 1 - MP_rank();
+    EXPECT_DONE(MP_send(other, 6, &other, sizeof other, nullptr));
+    EXPECT_DONE(MP_receive(MP_ANY_SOURCE, 6, &word, sizeof word, nullptr));
+    EXPECT(word == MP_rank());
+    std::printf("death: %d failures at rank %d\n", failures(), MP_rank());
+    std::fflush(stdout);
+    return MP_finalize() == MP_OK && failures() == 0 ? 0 : 1;
+}
+
+} // namespace
+} // namespace battery
+
+int main(int argc, char **argv)
+{
+    const std::string mode = argc > 1 ? argv[1] : "";
+    if (mode == "death") return battery::death();
+    return battery::all_steps(mode);
+}
