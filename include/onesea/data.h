@@ -21,7 +21,8 @@
  * and erase in the middle of a vector or deque, write; reverse, reorder, swap and splice of lists) may it be cut in
  * half: then all later calls give SEA_ERR_DEAD and a text that names the rank, and _destroy still works. A block that it
  * was about to exchange may stay allocated. Calls without a time argument obey sea_set_timeout(); where a call over the
- * network ends with SEA_ERR_TIMEOUT it may still take effect.
+ * network ends with SEA_ERR_TIMEOUT it may still take effect, and data of more than a packet must stay as it is up to
+ * the next sea_fence() of the owner.
  *
  * Errors of all calls beside those listed: SEA_ERR_HANDLE (no live structure of that kind has this handle: it was
  * destroyed, or never created), SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT, SEA_ERR_MEMORY (the owner's

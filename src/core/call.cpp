@@ -5,6 +5,7 @@
 #include "core/transfer.hpp"
 
 #include <cstring>
+#include <new>
 
 namespace onesea::core {
 namespace {
@@ -21,8 +22,8 @@ void answer_sent(delivery *d, int) { delete static_cast<kept_answer *>(d); }
 
 void send_long(transport &t, int rank, outgoing &m, call_reply &reply)
 {
+    reply.tail.insert(reply.tail.begin(), reply.head, reply.head + reply.head_bytes);
     auto *kept = new kept_answer{{answer_sent}, std::move(reply.tail)};
-    kept->bytes.insert(kept->bytes.begin(), reply.head, reply.head + reply.head_bytes);
     m.payload = kept->bytes.data();
     m.bytes = kept->bytes.size();
     m.borrow = true;
@@ -32,13 +33,10 @@ void send_long(transport &t, int rank, outgoing &m, call_reply &reply)
 
 } // namespace
 
-void execute_call(int source, std::uint64_t id, call_fn fn, std::span<const std::byte> header,
-                  std::span<const std::byte> data)
+namespace {
+
+void send_reply(transport *t, int source, std::uint64_t id, call_reply &reply)
 {
-    call_reply reply;
-    fn(source, header, data, reply);
-    transport *t = engine().route(source);
-    if (!t) return;
     const std::size_t whole = reply.head_bytes + reply.tail.size();
     if (whole == 0 || whole > most_answer) return send_done(source, id, whole ? SEA_ERR_MEMORY : SEA_OK);
     outgoing m;
@@ -53,16 +51,48 @@ void execute_call(int source, std::uint64_t id, call_fn fn, std::span<const std:
     t->send(source, m);
 }
 
+} // namespace
+
+void execute_call(int source, std::uint64_t id, call_fn fn, std::span<const std::byte> header,
+                  std::span<const std::byte> data)
+{
+    call_reply reply;
+    fn(source, header, data, reply);
+    transport *t = engine().route(source);
+    if (!t) return;
+    try {
+        send_reply(t, source, id, reply);
+    } catch (const std::bad_alloc &) { // for a long answer
+        send_done(source, id, SEA_ERR_MEMORY);
+    }
+}
+
+namespace {
+
+// For an answer of that size; the call ends if there is none.
+bool make_room(operation *op, std::uint64_t whole)
+{
+    try {
+        op->answer->resize(whole);
+        return true;
+    } catch (const std::bad_alloc &) {
+        op->answer = nullptr;
+        note_error(op, SEA_ERR_MEMORY, fmt::format("no memory for an answer of {} bytes", whole));
+        complete(op, op->status);
+        return false;
+    }
+}
+
+} // namespace
+
 void on_answer(int source, const frame &head, std::span<const std::byte> payload)
 {
     operation *op = engine().operations.find(head.id);
     if (!op || op->state != operation::phase::active || !op->awaits_reply || op->target != source) return;
     const std::uint64_t whole = head.position >> offset_bits, offset = head.position & most_answer;
     if (offset > whole || payload.size() > whole - offset || payload.size() > whole - op->reply_bytes) return;
-    if (op->answer) {
-        if (op->answer->size() < whole) op->answer->resize(whole);
-        if (op->answer->size() == whole) std::memcpy(op->answer->data() + offset, payload.data(), payload.size());
-    }
+    if (op->answer && op->answer->size() < whole && !make_room(op, whole)) return;
+    if (op->answer) std::memcpy(op->answer->data() + offset, payload.data(), payload.size());
     op->reply_bytes += payload.size();
     if (op->reply_bytes == whole) part_done(op, SEA_OK);
 }

@@ -3,6 +3,7 @@
 #include "data_reference.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 
 using namespace proof;
@@ -41,6 +42,13 @@ sea_list everybodys_list(run &t, int owner)
     sea_list l{SEA_NULL};
     if (t.rank == owner) REQUIRE_OK(sea_list_create(owner, &l));
     return {t.exchange(l.at)[std::size_t(owner)]};
+}
+
+std::uint64_t resident_pages()
+{
+    std::uint64_t all = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> all >> resident;
+    return resident;
 }
 
 // So much of each heap is in use.
@@ -268,4 +276,34 @@ STEP(160, wrong_use_of_lists_is_an_error_everywhere)
         CHECK_OK(sea_list_destroy(l));
         CHECK_STATUS(SEA_ERR_HANDLE, sea_list_push_back(l, owner, "x", 1, nullptr));
     }
+}
+
+STEP(170, making_and_freeing_many_structures_leaves_all_memory_as_it_was)
+{
+    const auto before = used(t);
+    const auto pages = resident_pages();
+    t.sync();
+    const int n = t.times(2000);
+    for (int i = 0; i < n; ++i) {
+        const int owner = (t.rank + i) % t.size;
+        sea_vector v{SEA_NULL};
+        sea_deque d{SEA_NULL};
+        sea_list l{SEA_NULL};
+        sea_queue q{SEA_NULL};
+        REQUIRE_OK(sea_vector_create(owner, 10, &v));
+        REQUIRE_OK(sea_deque_create(owner, 10, &d));
+        REQUIRE_OK(sea_list_create(owner, &l));
+        REQUIRE_OK(sea_queue_create(owner, 0, &q));
+        add(l, t.rank, "x");
+        REQUIRE_OK(sea_queue_push(q, &i, sizeof i, 0));
+        REQUIRE_OK(sea_queue_destroy(q));
+        REQUIRE_OK(sea_list_destroy(l));
+        REQUIRE_OK(sea_deque_destroy(d));
+        REQUIRE_OK(sea_vector_destroy(v));
+    }
+    t.sync();
+    CHECK(used(t) == before);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    CHECK(resident_pages() < pages + 512); // 2 MiB: of the heaps that are looked at for the first time, too
+#endif
 }
