@@ -6,8 +6,8 @@
  * copied, stored and sent to other ranks by value. Every rank may use it, from any thread, at any time.
  *
  * Cost. On the owner's node (the owner included) a call works on the shared memory itself. From another node a call is
- * ONE message to the owner and its answer (one round trip), whatever the call does, unless it says otherwise. "one call"
- * below means this. Data beyond what fits a packet takes one round trip more.
+ * ONE message to the owner and its answer (one round trip), whatever the call does, unless it says otherwise. "one
+ * call" below means this. Data beyond what fits a packet takes one round trip more.
  *
  * Atomicity. Every function that is one call takes effect in one step: no other call on the same structure sees it half
  * done, and calls of several ranks act as if one came after the other. Those that take several say so.
@@ -17,12 +17,12 @@
  * fetched first (one get).
  *
  * Death and time. If the owner has ended a call gives SEA_ERR_DEAD. A rank that ends in the middle of a call (kill -9)
- * leaves the structure as it was before that call or after it. Only where the call moves bytes inside a structure (insert
- * and erase in the middle of a vector or deque, write; reverse, reorder, swap and splice of lists) may it be cut in
- * half: then all later calls give SEA_ERR_DEAD and a text that names the rank, and _destroy still works. A block that it
- * was about to exchange may stay allocated. Calls without a time argument obey sea_set_timeout(); where a call over the
- * network ends with SEA_ERR_TIMEOUT it may still take effect, and data of more than a packet must stay as it is up to
- * the next sea_fence() of the owner.
+ * leaves the structure as it was before that call or after it. Only where the call moves bytes inside a structure
+ * (insert and erase in the middle of a vector or deque, write; reverse, reorder, swap and splice of lists) may it be
+ * cut in half: then all later calls give SEA_ERR_DEAD and a text that names the rank, and _destroy still works. A block
+ * that it was about to exchange may stay allocated. Calls without a time argument obey sea_set_timeout(); where a call
+ * over the network ends with SEA_ERR_TIMEOUT it may still take effect, and data of more than a packet must stay as it
+ * is up to the next sea_fence() of the owner.
  *
  * Errors of all calls beside those listed: SEA_ERR_HANDLE (no live structure of that kind has this handle: it was
  * destroyed, or never created), SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT, SEA_ERR_MEMORY (the owner's
@@ -46,7 +46,7 @@ extern "C" {
 #define SEA_REST ((size_t)-1)
 
 /* ---- Vector ----------------------------------------------------------------------------------------------------- */
-/* Contiguous bytes that grow at the end. Positions and sizes are in bytes; what an element is only the program knows. */
+/* Contiguous bytes that grow at the end. Positions and sizes are in bytes; what an element is the program knows. */
 
 typedef struct sea_vector {
     sea_addr at; /* SEA_NULL: none */
@@ -183,9 +183,9 @@ int sea_list_push_front_from(sea_list list, int rank, sea_addr source, size_t by
 int sea_list_insert(sea_list_it before, int rank, const void *data, size_t bytes, sea_list_it *it);
 int sea_list_insert_from(sea_list_it before, int rank, sea_addr source, size_t bytes, sea_list_it *it);
 
-/* Removes an element, or those from `first` to before `last`, and tells the one behind (next may be NULL). One call, and
- * one message per element on a third rank. The end cannot be erased: SEA_ERR_ADDRESS. SEA_ERR_ADDRESS also if `last`
- * does not come behind `first`. */
+/* Removes an element, or those from `first` to before `last`, and tells the one behind (next may be NULL). One call,
+ * and one message per element on a third rank. The end cannot be erased: SEA_ERR_ADDRESS. SEA_ERR_ADDRESS also if
+ * `last` does not come behind `first`. */
 int sea_list_erase(sea_list_it it, sea_list_it *next);
 int sea_list_erase_range(sea_list_it first, sea_list_it last, sea_list_it *next);
 
@@ -259,14 +259,15 @@ typedef struct sea_queue {
     sea_addr at;
 } sea_queue;
 
-/* Makes an empty queue that holds at most `limit` bytes of elements (each counts its size rounded up to 8, and 8); 0: as
- * many as the owner's heap has room for. One call. */
+/* Makes an empty queue that holds at most `limit` bytes of elements (each counts its size rounded up to 8, and 8); 0:
+ * as many as the owner's heap has room for. One call. */
 int sea_queue_create(int owner, size_t limit, sea_queue *queue);
 
 /* Frees the queue and what is in it. Who waits at it gets SEA_ERR_HANDLE. */
 int sea_queue_destroy(sea_queue queue);
 
-/* How many elements are in it, and how many bytes they take, as the limit counts them (either may be NULL). One call. */
+/* How many elements are in it, and how many bytes they take, as the limit counts them (either may be NULL). One call.
+ */
 int sea_queue_size(sea_queue queue, size_t *elements, size_t *bytes);
 
 /* Adds an element; waits up to `seconds` (SEA_FOREVER: without limit; 0: try once) for room if the queue has a limit.
