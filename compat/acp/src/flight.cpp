@@ -9,8 +9,7 @@ namespace acp {
 namespace {
 
 constexpr std::size_t failures_kept = 256;
-constexpr std::size_t much = 256;       // from here on each call looks whether the front is complete
-constexpr std::size_t at_each_call = 4; // so many at most
+constexpr acp_handle_t look_each = 256; // accesses: how often the front is looked at without being asked for
 
 bool means_all(acp_handle_t h) { return h == acp_handle_t(ACP_HANDLE_ALL) || h == acp_handle_t(ACP_HANDLE_CONT); }
 
@@ -29,8 +28,9 @@ acp_handle_t flight::started(sea_op op)
     const acp_handle_t handle = last_.fetch_add(1, std::memory_order_relaxed) + 1;
     queue_.push_back({handle, op});
     size_.store(queue_.size(), std::memory_order_release);
-    for (std::size_t i = 0; i < at_each_call && queue_.size() > much && !front_taken_; ++i)
-        if (!finish_front(lock, 0)) break;
+    if (handle % look_each == 0)
+        while (!queue_.empty() && !front_taken_ && finish_front(lock, 0)) {
+        }
     return handle;
 }
 

@@ -3,10 +3,24 @@
 #include "battery.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <unistd.h>
 
 using namespace battery;
+
+// What clients in other languages rely on.
+static_assert(sizeof(acp_ga_t) == 8 && sizeof(acp_atkey_t) == 8 && sizeof(acp_handle_t) == 8);
+static_assert(sizeof(acp_element_t) == 16 && sizeof(acp_pair_t) == 32);
+static_assert(sizeof(acp_vector_t) == 8 && sizeof(acp_deque_t) == 8 && sizeof(acp_list_t) == 8);
+static_assert(sizeof(acp_vector_it_t) == 16 && offsetof(acp_vector_it_t, index) == 8);
+static_assert(sizeof(acp_deque_it_t) == 16 && offsetof(acp_deque_it_t, index) == 8);
+static_assert(sizeof(acp_list_it_t) == 16 && offsetof(acp_list_it_t, elem) == 8);
+static_assert(sizeof(acp_set_t) == 24 && offsetof(acp_set_t, num_ranks) == 8 && offsetof(acp_set_t, num_slots) == 16);
+static_assert(sizeof(acp_set_it_t) == 40 && offsetof(acp_set_it_t, rank) == 24 && offsetof(acp_set_it_t, slot) == 28);
+static_assert(offsetof(acp_multiset_it_t, set) == 0 && offsetof(acp_multiset_it_t, elem) == 32);
+static_assert(sizeof(acp_map_it_t) == 40 && sizeof(acp_map_ib_t) == 48 && offsetof(acp_map_ib_t, success) == 40);
+static_assert(sizeof(acp_wsditem) == 88 && offsetof(acp_wsditem, ngas) == 24 && offsetof(acp_wsditem, gas) == 56);
 
 STEP(ranks_and_colours)
 {
