@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `onesea bench acp` starts: two processes of ACP, of which process 0 measures and process 1 waits in acp_sync().
  *
- * onesea-bench-worker-acp --ms M --cores A,B CASE...
- *   copy:BYTES   acp_copy() to process 1, a window of them (16 MB, 2..512) and one acp_complete()
- *   calls        rounds of 100 acp_malloc(), 100 acp_free() in random order, 100 list elements added (as
- *                acp_push_back_list() does), 100 reads of 8 bytes, on process 1 and (NAME_local) on process 0; a sample
- * is the mean of the 100 of a round registered:N what N registrations cost the process, each churn:N      what the
- * process owns before and after N channels, lists and vectors have been made and freed */
+ * usage: onesea-bench-worker-acp --ms M --cores A,B CASE...
+ *
+ * copy:BYTES - acp_copy() to process 1, a window of them (16 MB, 2..512) and one acp_complete().
+ *
+ * calls - rounds of 100 acp_malloc(), 100 acp_free() in random order, 100 acp_push_back_list(), 100 reads of 8 bytes,
+ * on process 1 and (NAME_local) on process 0; a sample is the mean of the 100 of a round.
+ *
+ * registered:N - what each of N registrations costs the process.
+ *
+ * churn:N - what the process owns before and after N channels, lists and vectors have been made, used and freed. */
 #define _GNU_SOURCE
 #include "measure/measure.h"
 
 #include <acp.h>
 #include <fcntl.h>
-#include <onesea/data.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,14 +86,14 @@ static void shuffle(acp_ga_t *all)
 
 static double run_list(int where, acp_ga_t own)
 {
-    sea_list list;
-    size_t elements = 0;
-    if (sea_list_create(where, &list) != SEA_OK) fail("sea_list_create");
+    const acp_list_t list = acp_create_list(where);
+    const acp_element_t element = {own, 8};
+    if (list.ga == ACP_GA_NULL) fail("acp_create_list");
     const uint64_t begin = now_ns();
-    for (int i = 0; i < calls; ++i) sea_list_push_back_from(list, where, own, 8, NULL);
+    for (int i = 0; i < calls; ++i) acp_push_back_list(list, element, where);
     const double addition = per_call_us(begin);
-    if (sea_list_size(list, &elements) != SEA_OK || elements != calls) fail("sea_list_push_back_from");
-    sea_list_destroy(list);
+    if (acp_size_list(list) != calls) fail("acp_push_back_list");
+    acp_destroy_list(list);
     return addition;
 }
 
@@ -217,16 +220,18 @@ static void some_channels(int sends)
 
 static void some_structures(acp_ga_t own)
 {
+    const acp_element_t element = {own, 8};
     for (int i = 0; i < batch; ++i) {
         const int where = i % 2 ? me : 1 - me;
-        sea_list list;
-        sea_vector vector;
-        if (sea_list_create(where, &list) || sea_list_push_back_from(list, where, own, 8, NULL) ||
-            sea_list_destroy(list))
-            fail("sea_list");
-        if (sea_vector_create(where, 64, &vector) || sea_vector_push_back_from(vector, own, 8, NULL) ||
-            sea_vector_destroy(vector))
-            fail("sea_vector");
+        const acp_list_t list = acp_create_list(where);
+        const acp_vector_t vector = acp_create_vector(0, where);
+        if (list.ga == ACP_GA_NULL || vector.ga == ACP_GA_NULL) fail("acp_create_list or acp_create_vector");
+        acp_push_back_list(list, element, where);
+        acp_push_back_vector(vector, own, 8);
+        if (acp_size_list(list) != 1 || acp_size_vector(vector) != 8)
+            fail("acp_push_back_list or acp_push_back_vector");
+        acp_destroy_list(list);
+        acp_destroy_vector(vector);
     }
 }
 
