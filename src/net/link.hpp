@@ -46,12 +46,14 @@ struct datagram {
     alignas(8) std::byte small[short_packet];
     std::span<std::byte> room;    // given by who builds: packets that fit are put together here, not in `small`
     std::vector<std::byte> whole; // mode encrypt, and no room
+    bool open = false;            // it lies in `room` and lacks its tag: see train.hpp
 };
 
 inline constexpr path_tuning usual_tuning{};
 
 struct link_config {
     std::uint32_t own_rank = 0, peer_rank = 0, job_tag = 0;
+    std::uint32_t trust = 0; // packets without a loss before they may share tags
     direction_keys out{}, in{};
     std::size_t max_datagram = least_datagram;
     const path_tuning *tuning = &usual_tuning; // outlives the link
@@ -66,6 +68,9 @@ class link {
 
     std::size_t max_frame() const { return max_datagram_ - header_bytes - frame_bytes - cipher_.tag_size(); }
     const direction_keys &keys_in() const { return config_.in; }
+    const direction_keys &keys_out() const { return config_.out; }
+    // Nothing got lost lately: packets may share a tag, and so their fate.
+    bool may_join() const { return clean_ >= config_.trust << doubts_ && unanswered_probes_ == 0; }
 
     // False: nothing can be built now that could not be built before.
     bool send(const outgoing &message);
@@ -139,6 +144,8 @@ class link {
     round_trip rtt_;
     congestion_window congestion_;
     unsigned unanswered_probes_ = 0, probes_due_ = 0;
+    std::uint32_t clean_ = 0;      // packets acknowledged since the last loss
+    std::uint8_t doubts_ = 0;      // losses while packets were joined; each doubles the time until they are again
     std::uint64_t probe_from_ = 0; // the probe timer runs from here
     std::uint64_t last_heard_ = 0;
     std::uint64_t silence_ = 0; // the sum of the probe time-outs since then: a clock that jumps is no silence
@@ -194,6 +201,7 @@ class link {
     void drop_acked();
     void take_ack(const ack_view &ack, std::uint64_t now);
     void packet_acked(sent_packet &p);
+    void note_loss();
     void note_round_trip(std::uint64_t ns, std::uint64_t peer_delay);
     void find_lost(std::uint64_t now);
     void take_bundle(const packet_view &packet);

@@ -173,7 +173,15 @@ void link::packet_acked(sent_packet &p)
         congestion_.acked(p.charge, in_flight_ + 2 * p.charge >= congestion_.bytes() / 2);
     }
     p.state = sent_packet::resolved;
+    ++clean_;
+    if (doubts_ && clean_ >= (config_.trust << doubts_) * forgive_after) --doubts_;
     if (bundle *b = find(p.bundle)) bundle_acked(b);
+}
+
+void link::note_loss()
+{
+    if (may_join() && doubts_ < most_doubts) ++doubts_;
+    clean_ = 0;
 }
 
 // What the peer says it has held the acknowledgement back for is not the network's.
@@ -237,6 +245,7 @@ void link::find_lost(std::uint64_t now)
         p.state = sent_packet::lost;
         in_flight_ -= p.charge;
         ++counts_.packets_lost;
+        note_loss();
         congestion_.lost(p.at, now);
         if (bundle *b = find(p.bundle))
             if (--b->in_flight == 0 && !b->acked) again_.push_back(p.bundle);

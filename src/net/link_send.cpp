@@ -219,11 +219,12 @@ void gather(const datagram &d, std::byte *to)
 
 } // namespace
 
-// Adds the tag to what lay_out() has laid out.
+// Adds the tag to what lay_out() has laid out, or leaves that to whoever gave the room.
 void link::seal(datagram *d, std::uint64_t number)
 {
     const std::size_t tag = cipher_.tag_size();
     d->number = number;
+    d->open = false;
     d->bytes = tag;
     for (unsigned i = 0; i < d->count; ++i) d->bytes += d->pieces[i].size();
     const byte_pieces pieces(d->pieces.data(), d->count);
@@ -241,7 +242,8 @@ void link::seal(datagram *d, std::uint64_t number)
         cipher_.encrypt(config_.out, number, pieces, to);
     } else {
         gather(*d, to);
-        cipher_.seal(config_.out, number, {to, d->bytes});
+        d->open = tag && fits && !d->room.empty();
+        if (!d->open) cipher_.seal(config_.out, number, {to, d->bytes});
     }
     d->pieces[0] = {to, d->bytes};
     d->count = 1;

@@ -12,6 +12,7 @@
 #include "net/link.hpp"
 #include "net/socket_filter.hpp"
 #include "net/socket_io.hpp"
+#include "net/train.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -96,6 +97,7 @@ class net_transport final : public transport {
     std::unique_ptr<socket_io> socket_;
     datagram_port &io_;
     fault_injector faults_;
+    train_collector trains_;
     std::unique_ptr<datagram[]> batch_;
     std::unique_ptr<std::byte[]> room_; // where short packets are put together, next to each other
     std::unordered_map<int, peer> peers_;
@@ -123,9 +125,11 @@ class net_transport final : public transport {
     peer *make(int rank);
     void pump(peer &p, nanoseconds now);
     bool transmit(peer &p, unsigned n, nanoseconds now);
-    bool proven(const packet_header &header, const peer *p, std::span<std::byte> bytes, const endpoint &from,
-                const endpoint &expected);
-    void take(std::span<std::byte> bytes, const endpoint &from, nanoseconds now);
+    std::size_t take(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now);
+    std::size_t take_train(const packet_header &header, std::span<std::byte> arrived, std::size_t length,
+                           const endpoint &from, nanoseconds now);
+    bool prove(const packet_header &header, std::span<std::byte> bytes, const endpoint &from);
+    void receive(const packet_header &header, std::span<std::byte> packet, nanoseconds now);
     void touch(peer &p);
     void activate(peer &p);
     bool share_budget(nanoseconds now);
@@ -163,6 +167,7 @@ link_config net_transport::link_config_for(int rank, const peer_address &where)
     c.max_datagram = datagram_limit(where);
     c.tuning = &tuning_of(mtu_to(where));
     c.give_up = config_.give_up;
+    c.trust = config_.trust;
     c.row = &counts_.row_of(rank);
     return c;
 }
@@ -240,7 +245,9 @@ void net_transport::pump(peer &p, nanoseconds now)
             if (!p.link->build(now, &batch_[n])) break;
             bytes += batch_[n].bytes;
         } while (++n < batch_size && bytes + batch_[0].bytes <= most && io_.gso());
-        if (n == 0 || !transmit(p, n, now)) break;
+        if (n == 0) break;
+        seal_open_packets(cipher_, p.link->keys_out(), {batch_.get(), n}, io_.gso(), p.link->may_join());
+        if (!transmit(p, n, now)) break;
     }
     next_deadline_ = std::min(next_deadline_, p.link->deadline());
 }
@@ -257,28 +264,26 @@ bool net_transport::transmit(peer &p, unsigned n, nanoseconds now)
 }
 
 // Is it from whom it says? The tag proves it, and without tags the address must do.
-bool net_transport::proven(const packet_header &header, const peer *p, std::span<std::byte> bytes, const endpoint &from,
-                           const endpoint &expected)
+bool net_transport::prove(const packet_header &header, std::span<std::byte> bytes, const endpoint &from)
 {
-    if (!cipher_.tagged()) return from == expected;
-    return cipher_.open(p ? p->link->keys_in() : derive_keys(config_.job_key, header.source, header.target, 0),
-                        header.number, bytes);
+    const peer *p = find(int(header.source));
+    peer_address where;
+    if (!p && !config_.lookup(int(header.source), &where)) return ++drops_.not_ours, false;
+    const bool good = cipher_.tagged() ? cipher_.open(p ? p->link->keys_in()
+                                                        : derive_keys(config_.job_key, header.source, header.target, 0),
+                                                      header.number, bytes)
+                                       : from == (p ? p->where : endpoint(where));
+    if (!good) ++drops_.forged;
+    return good;
 }
 
-void net_transport::take(std::span<std::byte> bytes, const endpoint &from, nanoseconds now)
+// A packet that was proven, by itself or with its train.
+void net_transport::receive(const packet_header &header, std::span<std::byte> packet, nanoseconds now)
 {
-    packet_header header;
     packet_view view;
-    bool ours = reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0 && // strangers' sizes may have moved it
-                read_header(bytes, cipher_.tagged(), &header) && header.job_tag == job_tag_ &&
-                header.target == std::uint32_t(config_.rank) && header.source != header.target;
-    if (!ours) return void(++drops_.not_ours);
+    if (read_packet(packet, cipher_.tagged(), header, &view) != defect::none) return void(++drops_.malformed);
     auto rank = int(header.source);
     peer *p = find(rank);
-    peer_address where;
-    if (!p && !config_.lookup(rank, &where)) return void(++drops_.not_ours);
-    if (!proven(header, p, bytes, from, p ? p->where : endpoint(where))) return void(++drops_.forged);
-    if (read_packet(bytes, cipher_.tagged(), header, &view) != defect::none) return void(++drops_.malformed);
     if (!p && !(p = make(rank))) return void(++drops_.not_ours); // it has ended this moment
     touch(*p);
     ++p->lately;
@@ -288,20 +293,60 @@ void net_transport::take(std::span<std::byte> bytes, const endpoint &from, nanos
     if (!failed && p->link->peer_closed()) p->link->settle_all(SEA_OK);
 }
 
+// Takes in the packet at the front of what arrived, or the train that begins there; how many bytes that were.
+std::size_t net_transport::take(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now)
+{
+    packet_header header;
+    auto bytes = arrived.first(std::min(length, arrived.size()));
+    bool ours = reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0 && // strangers' sizes may have moved it
+                read_header(bytes, cipher_.tagged(), &header) && header.job_tag == job_tag_ &&
+                header.target == std::uint32_t(config_.rank) && header.source != header.target;
+    if (!ours)
+        ++drops_.not_ours;
+    else if (header.train)
+        return take_train(header, arrived, bytes.size(), from, now);
+    else if (prove(header, bytes, from))
+        receive(header, bytes, now);
+    return bytes.size();
+}
+
+std::size_t net_transport::take_train(const packet_header &header, std::span<std::byte> arrived, std::size_t length,
+                                      const endpoint &from, nanoseconds now)
+{
+    if (cipher_.mode() != secure_mode::auth) return ++drops_.not_ours, length;
+    const std::size_t here = length == header.train ? train_length(arrived, header) : 0;
+    auto train = arrived.first(here);
+    if (!here) {
+        auto [taken, whole] = trains_.add(header, arrived.first(length));
+        if (!taken) ++drops_.not_ours;
+        train = whole;
+    }
+    if (!train.empty() && prove(last_of_train(train, header), train, from)) {
+        for (std::size_t at = 0; at < train.size(); at += header.train) {
+            auto packet = train.subspan(at, std::min<std::size_t>(header.train, train.size() - at));
+            packet_header one;
+            if (read_header(packet, true, &one)) receive(one, packet, now);
+        }
+    }
+    return here ? here : length;
+}
+
 // Takes in what has arrived, up to a limit; true if anything had. Where packets come one after the other the next one
 // is expected: it is worth to look again at once.
 bool net_transport::take_all(nanoseconds now)
 {
     bool any = false;
-    auto deliver = [&](std::span<std::byte> bytes, const endpoint &from) { take(bytes, from, now); };
+    auto deliver = [&](std::span<std::byte> one, const endpoint &from) { take(one, one.size(), from, now); };
+    auto use = [&](std::span<std::byte> arrived, std::size_t length, const endpoint &from) {
+        while (!arrived.empty()) {
+            const std::size_t one = std::min(length, arrived.size());
+            if (faults_.active()) faults_.pass(arrived.first(one), from, deliver);
+            arrived = arrived.subspan(faults_.active() ? one : take(arrived, length, from, now));
+        }
+    };
     unsigned looks = now < expecting_until_ ? looks_when_expecting : 1;
     for (std::size_t bytes = 1; bytes < bytes_per_poll;) {
-        std::size_t got = io_.receive([&](std::span<std::byte> datagram, const endpoint &from) {
-            if (faults_.active())
-                faults_.pass(datagram, from, deliver);
-            else
-                deliver(datagram, from);
-        });
+        const std::size_t got = io_.receive(use);
         any |= got > 0;
         if (got == 0 && !any && --looks > 0) continue;
         if (got < worth_another) break; // what was asked for is answered before the kernel is asked for more
@@ -386,7 +431,10 @@ bool net_transport::share_budget(nanoseconds now)
     next_share_ = now + share_period;
     watch_for_floods(now);
     rest_at_ = std::min(active_.empty() ? never : now + 2 * active_time, guard_.until());
-    if (active_.empty()) pool_.clear();
+    if (active_.empty()) {
+        pool_.clear();
+        trains_.rest();
+    }
     return other_fds;
 }
 
@@ -464,6 +512,7 @@ void net_transport::close()
     nanoseconds now = io_.now();
     for (auto &[rank, p] : peers_) {
         if (p.link->peer_closed()) continue;
+        batch_[0].room = {};
         p.link->build_close(now, &batch_[0]);
         io_.send(p.where, std::span(batch_.get(), 1));
     }

@@ -38,6 +38,14 @@ void write_ack(std::byte *to, const ack_block &ack, std::span<const std::uint64_
     if (!words.empty()) std::memcpy(to + sizeof ack, words.data(), words.size_bytes());
 }
 
+// All packets of a train but the last have the length that they tell.
+static bool fits_its_train(const packet_header &h, std::size_t bytes)
+{
+    const bool first = h.flags & packet_flags::first, more = h.flags & packet_flags::more;
+    if (h.train == 0) return !first && !more;
+    return more ? bytes == h.train : !first && bytes <= h.train;
+}
+
 bool read_header(std::span<const std::byte> datagram, bool tagged, packet_header *header)
 {
     const std::size_t least = header_bytes + (tagged ? tag_bytes : 0);
@@ -47,6 +55,7 @@ bool read_header(std::span<const std::byte> datagram, bool tagged, packet_header
     if (h.version != protocol_version || (h.flags & ~packet_flags::known)) return false;
     if (h.source > max_rank || h.target > max_rank || h.number > last_packet_number) return false;
     if (h.ack_bytes > datagram.size() - least) return false;
+    if (!fits_its_train(h, datagram.size())) return false;
     *header = h;
     return true;
 }

@@ -11,7 +11,7 @@
 //            +-----------------------------------+---------------------------------+
 //            |                            packet number                            |
 //            +---------------------------------------------------------------------+
-//            |                  bundle number (0 without a bundle)                 |
+//            |          bundle number (0 without a bundle)       |      train      |
 //            +---------------------------------------------------------------------+
 //   ack      |                largest packet number that has come                  |
 //            +---------------------------------------------------------------------+
@@ -41,7 +41,9 @@ inline constexpr std::uint8_t ordered = 2; // execute after all bundles with low
 inline constexpr std::uint8_t ask_ack = 4; // acknowledge at once
 inline constexpr std::uint8_t close = 8;   // the sender sends and takes nothing more
 inline constexpr std::uint8_t broken = 16; // the sender has given the link up: all that was in it has failed
-inline constexpr std::uint8_t known = 31;
+inline constexpr std::uint8_t first = 32;  // of a train (train.hpp)
+inline constexpr std::uint8_t more = 64;   // of the train follow; the tag is that of its last packet
+inline constexpr std::uint8_t known = 127;
 } // namespace packet_flags
 
 // In frame::flags, between two transports only; the sink does not see it.
@@ -54,7 +56,8 @@ struct packet_header {
     std::uint32_t job_tag = 0;
     std::uint32_t source = 0, target = 0;
     std::uint64_t number = 0;
-    std::uint64_t bundle = 0;
+    std::uint64_t bundle : 48 = 0;
+    std::uint64_t train : 16 = 0; // length of its packets; 0: the packet has a tag of its own
 };
 static_assert(sizeof(packet_header) == header_bytes);
 

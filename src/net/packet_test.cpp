@@ -243,6 +243,28 @@ TEST_P(each_library, matches_the_vectors_of_the_protocol)
     EXPECT_EQ(to_hex(std::span(p).last(tag_bytes)), v["auth, tag of the long packet"]);
 }
 
+TEST_P(each_library, seals_a_train_as_the_vectors_say)
+{
+    auto v = vectors();
+    crypto auth(secure_mode::auth, GetParam());
+    bytes train;
+    for (unsigned i = 0; i < 4; ++i) {
+        bytes p = sample(i < 3 ? 16 : 8, tag_bytes);
+        packet_header h;
+        ASSERT_TRUE(read_header(p, true, &h));
+        h.number += i;
+        h.bundle += i;
+        h.train = 128;
+        h.flags |= std::uint8_t((i == 0 ? packet_flags::first : 0) | (i < 3 ? packet_flags::more : 0));
+        write_header(p.data(), h);
+        ASSERT_TRUE(read_header(p, true, &h)) << i;
+        train.insert(train.end(), p.begin(), p.end());
+    }
+    EXPECT_EQ(to_hex(std::span(train).first(header_bytes)), v["auth, first header of the train"]);
+    auth.seal(derive_keys(vector_key(), 1, 2, 0), 8, train);
+    EXPECT_EQ(to_hex(std::span(train).last(tag_bytes)), v["auth, tag of the train"]);
+}
+
 TEST_P(each_library, closes_a_link_as_the_vectors_say)
 {
     auto v = vectors();

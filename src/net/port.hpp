@@ -58,15 +58,15 @@ class datagram_port {
     // it has no room now.
     virtual unsigned send(const endpoint &to, std::span<const datagram> datagrams) = 0;
 
-    // Gives each datagram of one system call to use(bytes, from), which may change the bytes. How many bytes there
-    // were; 0: nothing has arrived.
+    // Gives what came with one system call to use(bytes, length of a datagram, from), which may change the bytes: whole
+    // datagrams of one sender, of which only the last may be shorter. How many bytes there were; 0: nothing has
+    // arrived.
     template <class Use>
     std::size_t receive(Use &&use)
     {
         arrivals batch;
         if (!receive_batch(&batch)) return 0;
-        for (std::size_t at = 0; at < batch.bytes.size(); at += batch.segment)
-            use(batch.bytes.subspan(at, std::min(batch.segment, batch.bytes.size() - at)), batch.from);
+        use(batch.bytes, batch.segment, batch.from);
         return std::max<std::size_t>(batch.bytes.size(), 1);
     }
 

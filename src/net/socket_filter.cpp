@@ -122,7 +122,7 @@ std::vector<sock_filter> make_filter(int family, const entry_rules &rules)
     p.load(BPF_W, at(offsetof(packet_header, source)));
     p.require(BPF_JEQ, from_network(rules.target), false); // its own come back
     p.require(BPF_JSET, from_network(~max_rank), false);
-    p.load(BPF_W, at(offsetof(packet_header, bundle) + 4)); // is there a whole header?
+    p.load(BPF_W, at(header_bytes - 4)); // is there a whole header?
     if (rules.who == entry_rules::sources_are::any) {
         p.accept();
         return std::move(p.code);

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "net/socket_filter.hpp"
+#include "net/train.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -80,19 +81,6 @@ std::uint64_t socket_io::dropped_before()
     return dropped_before_;
 }
 
-// How many datagrams at the front may share a send: equal sizes, only the last may be shorter.
-unsigned socket_io::group_at(std::span<const datagram> d) const
-{
-    unsigned n = 1;
-    std::size_t total = d[0].bytes, pieces = d[0].count;
-    while (gso_ && n < d.size() && n < gso_segments && d[n - 1].bytes == d[0].bytes && d[n].bytes <= d[0].bytes &&
-           total + d[n].bytes <= gso_bytes && pieces + d[n].count <= most_pieces) {
-        pieces += d[n].count;
-        total += d[n++].bytes;
-    }
-    return n;
-}
-
 int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
 {
     const bool express = express_.leads_to(to);
@@ -149,7 +137,7 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
     unsigned done = 0;
     bool fragments_allowed = false, refused = false;
     while (done < datagrams.size()) {
-        unsigned n = group_at(datagrams.subspan(done));
+        unsigned n = share_a_send(datagrams.subspan(done), gso_);
         int error = send_group(to, datagrams.subspan(done, n));
         if (error == EAGAIN || error == ENOBUFS || error == ENOMEM) return done;
         if (error == EINTR) continue;

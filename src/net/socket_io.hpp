@@ -43,7 +43,6 @@ class socket_io final : public datagram_port {
     bool receive_batch(arrivals *batch) override;
     bool receive_express(arrivals *batch);
     bool receive_from(int fd, arrivals *batch);
-    unsigned group_at(std::span<const datagram> datagrams) const;
     int send_group(const endpoint &to, std::span<const datagram> group);
     void allow_fragments(bool v4);
 };

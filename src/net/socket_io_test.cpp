@@ -59,11 +59,13 @@ void send_batch(const open_socket &from, const open_socket &to, std::uint64_t fi
 void take_all(socket_io &io, std::multiset<std::uint64_t> &got)
 {
     for (int empty = 0; empty < 10;) { // the main socket has its turn every few times
-        std::size_t n = io.receive([&](std::span<std::byte> d, const endpoint &) {
-            std::uint64_t number;
-            ASSERT_GE(d.size(), sizeof number);
-            std::memcpy(&number, d.data(), sizeof number);
-            got.insert(number);
+        std::size_t n = io.receive([&](std::span<std::byte> all, std::size_t length, const endpoint &) {
+            for (; !all.empty(); all = all.subspan(std::min(length, all.size()))) {
+                std::uint64_t number;
+                ASSERT_GE(all.size(), sizeof number);
+                std::memcpy(&number, all.data(), sizeof number);
+                got.insert(number);
+            }
         });
         empty = n ? 0 : empty + 1;
     }

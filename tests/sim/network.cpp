@@ -155,6 +155,7 @@ void network::transmit(unsigned from, unsigned to, const net::datagram &d)
     std::size_t at = 0;
     for (unsigned i = 0; i < d.count; at += d.pieces[i++].size())
         if (!d.pieces[i].empty()) std::memcpy(bytes + at, d.pieces[i].data(), d.pieces[i].size());
+    if (d.bytes >= net::header_bytes && (bytes[30] != std::byte{} || bytes[31] != std::byte{})) ++counts_.joined;
     if (chance(wrong_.dup)) launch(f, random_() % millisecond);
     if (chance(wrong_.replay)) kept_.push_back(f);
     if (kept_.size() > most_kept || (!kept_.empty() && chance(wrong_.replay))) {

@@ -35,7 +35,7 @@ struct damage {
 };
 
 struct tally {
-    std::uint64_t sent = 0, lost = 0, changed = 0, replayed = 0, strayed = 0, refused = 0, overflown = 0;
+    std::uint64_t sent = 0, lost = 0, changed = 0, replayed = 0, strayed = 0, refused = 0, overflown = 0, joined = 0;
 };
 
 class network {

@@ -21,7 +21,7 @@ constexpr nanoseconds longest_jump = 400 * second;     // of a clock
 void sightings::add(const sightings &o)
 {
     for (auto member : {&tally::sent, &tally::lost, &tally::changed, &tally::replayed, &tally::strayed, &tally::refused,
-                        &tally::overflown})
+                        &tally::overflown, &tally::joined})
         wire.*member += o.wire.*member;
     for (auto [status, n] : o.ends) ends[status] += n;
     for (auto member :
@@ -68,6 +68,7 @@ void world::make_rank(unsigned r)
     c.own_mtu = plan_.mtu;
     c.tuning = any_tuning();
     c.give_up = plan_.give_up;
+    c.trust = plan_.trust;
     c.counts = &ranks_[r]->counts;
     c.lookup = [this, r](int peer, net::peer_address *where) {
         if (peer < 0 || unsigned(peer) >= plan_.ranks || ranks_[r]->gone[std::size_t(peer)]) return false;

@@ -27,6 +27,7 @@ struct plan {
     net::secure_mode mode = net::secure_mode::auth;
     std::uint32_t mtu = 1500;
     nanoseconds give_up = net::default_give_up;
+    std::uint32_t trust = 256;
     nanoseconds gap = 0;            // between two operations of a rank, at most
     std::uint64_t longest = 20'000; // bytes of a put or get
     damage wrong;
