@@ -84,6 +84,12 @@ class bytes_subject : public subject {
             return overwrite(position, s.substr(0, n));
         case 7:
             return by_address(position);
+        case 8:
+            if (random.below(8) == 0) {
+                model_ = s;
+                return expect_ok(Calls::assign(handle_, s.data(), s.size()), "assign");
+            }
+            [[fallthrough]];
         default:
             model_.erase(position, n);
             return expect_ok(Calls::erase(handle_, position, n), "erase");
