@@ -21,9 +21,10 @@ constexpr std::string_view own_prefix = "ONESEA_";
 constexpr std::array<std::string_view, 6> per_rank{"ONESEA_BIRTH", "ONESEA_RANK",       "ONESEA_SIZE",
                                                    "ONESEA_NODE",  "ONESEA_LOCAL_RANK", "ONESEA_NODES"};
 
-constexpr std::array<known_variable, 10> known{{
+constexpr std::array<known_variable, 11> known{{
     {"ONESEA_LOG", "error, warn (default), info, debug or trace"},
     {"ONESEA_RSH", "command that reaches other hosts, instead of ssh"},
+    {"ONESEA_MESSAGE_MEMORY", "bytes for messages that nobody has received; the same for all ranks"},
     {"ONESEA_NET_FAULTS", "faults to inject in the network, for tests"},
     {"ONESEA_SEEDS", "number of random runs in the tests of the network"},
     {"ONESEA_BIRTH", "set by the launcher for each rank: what it inherits"},

@@ -172,7 +172,7 @@ int receive(sea_team team, int member, int tag, void *buffer, std::size_t capaci
         r.want = want;
         r.team = std::move(from.team);
         prepare(r, buffer, capacity, info);
-        the_office().receive(r);
+        the_office().receive_here(r);
         return the_office().wait(r, core::thread_deadline());
     }
     auto r = std::make_unique<request>();

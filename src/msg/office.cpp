@@ -29,6 +29,10 @@ void office::open(core::engine_held_t)
     bound_ = message_memory();
     share_ = bound_ / std::max(1u, header.rank_capacity);
     crowded_ = core::crowded();
+    const bool alone = header.transport == shm::transport_choice::net;
+    first_ = unsigned(alone ? me_ : core::node_arena().slot_at(0).rank.load());
+    near_ = alone ? 1 : header.starters;
+    offset_ = alone ? slot_ : 0;
     neighbours_.resize(header.slots);
     lanes_.clear();
     lanes_.reserve(header.slots);
@@ -100,12 +104,8 @@ void office::release(int source, std::size_t bytes)
     const std::size_t n = charge(bytes);
     if (source == me_) {
         own_charged_ -= n;
-    } else if (const auto slot = core::slot_of(source)) {
-        incoming_lane &l = lanes_[*slot];
-        l.released += n;
-        if (l.released - l.told < share_ / 8) return;
-        l.told = l.released;
-        l.in.control().released.store(l.told, std::memory_order_release);
+    } else if (const unsigned slot = slot_of(source); slot != no_slot) {
+        release_lane(slot, bytes);
     } else {
         remote &r = remotes_[source];
         r.released += n;
@@ -114,6 +114,15 @@ void office::release(int source, std::size_t bytes)
         grants_.push_back(source);
         work_.store(true, std::memory_order_relaxed);
     }
+}
+
+void office::release_lane(unsigned slot, std::size_t bytes)
+{
+    incoming_lane &l = lanes_[slot];
+    l.released += charge(bytes);
+    if (l.released - l.told < share_ / 8) return;
+    l.told = l.released;
+    l.in.control().released.store(l.told, std::memory_order_release);
 }
 
 void office::keep(letter *l)
@@ -132,14 +141,23 @@ void office::forget(letter *l)
     letter::destroy(l);
 }
 
-void office::arrive(int source, const pattern &what, const void *data, std::size_t bytes)
+void office::arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes)
 {
     if (request *r = meet(what)) {
-        r->source = source;
+        r->source = what.source;
         r->tag = what.tag;
         r->bytes = bytes;
-        if (std::size_t n = r->wanted()) std::memcpy(r->buffer, data, n);
-        release(source, bytes);
+        const std::size_t n = r->wanted();
+        if (n == 4)
+            std::memcpy(r->buffer, data, 4);
+        else if (n == 8)
+            std::memcpy(r->buffer, data, 8);
+        else if (n)
+            std::memcpy(r->buffer, data, n);
+        if (slot != no_slot)
+            release_lane(slot, bytes);
+        else
+            release(what.source, bytes);
         return finish(*r, r->good_status());
     }
     letter *l = letter::make(bytes);
@@ -171,7 +189,7 @@ void office::meet_offer(request &r, int source, const offer_words &words)
     r.bytes = words.bytes;
     r.offer = words;
     r.fetched = 0;
-    if (!r.operation && core::slot_of(source)) {
+    if (!r.operation && slot_of(source) != no_slot) {
         if (r.may_sleep) {
             nudge_ = true;
             work_.store(true, std::memory_order_relaxed);
@@ -231,6 +249,21 @@ int office::end_of_sources(const pattern &want, const coll::members *team) const
 void office::receive(request &r)
 {
     guard held(lock_);
+    take_or_post(r);
+}
+
+void office::receive_here(request &r)
+{
+    guard held(lock_);
+    take_or_post(r);
+    const unsigned slot = crowded_ ? no_slot : lane_to_watch(r);
+    if (slot == no_slot) return;
+    for (int i = 0; i < looks_quick && matcher::is_posted(&r) && !lock_.wanted(); ++i)
+        if (lanes_[slot].in.ready()) drain(slot, INT_MAX, &r);
+}
+
+void office::take_or_post(request &r)
+{
     if (r.cancelled) return finish(r, SEA_ERR_CANCELLED);
     if (arrival *a = matcher_.find(r.want)) {
         matcher_.take(a);
@@ -396,7 +429,7 @@ void office::settle(core::engine_held_t)
         for (unsigned slot : knocks) core::knock(slot, shm::asleep_for_messages);
         for (int rank : grants) grant(rank);
         for (request *r : fetch)
-            if (core::slot_of(r->source))
+            if (slot_of(r->source) != no_slot)
                 fetches_.push_back(r);
             else
                 pull(*r);

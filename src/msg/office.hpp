@@ -71,6 +71,8 @@ class office {
     void receive(request &r);
     // The same with a message that was taken: SEA_OK, or SEA_ERR_HANDLE (no text).
     int receive_taken(std::uint64_t number, request &r);
+    // The same for a request on the stack of this thread, which looks for it as long as is worth while.
+    void receive_here(request &r);
     // Waits until a request on the stack of this thread has ended. Its status, with the text.
     int wait(request &r, nanoseconds deadline);
     // False: it has met a message already.
@@ -125,6 +127,14 @@ class office {
     unsigned slot_ = 0;
     std::size_t bound_ = 0, share_ = 0;
     bool crowded_ = false;
+    unsigned first_ = 0, near_ = 0, offset_ = 0; // consecutive ranks of this node, and the slot of the first
+    static constexpr unsigned no_slot = ~0u;
+    // The slot of a rank of this node, its own among them; no_slot: it is of another one.
+    unsigned slot_of(int rank) const
+    {
+        const unsigned i = unsigned(rank) - first_;
+        return i < near_ ? offset_ + i : core::slot_of(rank).value_or(no_slot);
+    }
 
     spin_lock lock_;
     matcher matcher_;
@@ -170,12 +180,14 @@ class office {
 
     request *meet(const pattern &what);
     void unpost(request &r);
-    void arrive(int source, const pattern &what, const void *data, std::size_t bytes);
+    // slot: of the lane that it came through, or no_slot.
+    void arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes);
     void arrive_offer(int source, const pattern &what, const offer_words &words);
     void hand_out(letter *l, request &r);
     void meet_offer(request &r, int source, const offer_words &words);
     void finish(request &r, int status);
     void release(int source, std::size_t bytes);
+    void release_lane(unsigned slot, std::size_t bytes);
     void keep(letter *l);
     void forget(letter *l);
     bool nobody_left(const coll::members *team) const;
@@ -188,6 +200,8 @@ class office {
     bool drain_all(int limit, const request *until);
     void drain_for(const pattern &want, const request *until);
     bool any_ready() const;
+    void take_or_post(request &r);
+    unsigned lane_to_watch(const request &r) const;
     void spin_for(request &r);
 
     int copy_here(request &r, std::size_t bytes);

@@ -71,7 +71,7 @@ void office::on_frame(const core::upper_frame &f)
     remote &from = remotes_[f.source];
     switch (f.kind) {
     case whole_message:
-        return arrive(f.source, what, f.payload.data(), f.payload.size());
+        return arrive(no_slot, what, f.payload.data(), f.payload.size());
     case first_part:
         return first_frame(from, f);
     case next_part:

@@ -11,7 +11,7 @@ namespace onesea::msg {
 namespace {
 
 constexpr int at_once = 64; // messages of one lane in a round: none keeps the others waiting
-constexpr int looks_quick = 512, looks = 4000, looks_when_crowded = 50;
+constexpr int looks = 2000, looks_when_crowded = 50;
 constexpr nanoseconds while_receives_wait = 1'000'000; // so late the dispatcher may find what comes for one
 
 } // namespace
@@ -42,7 +42,7 @@ bool office::drain(unsigned slot, int limit, const request *until)
             std::memcpy(&words, item.data, sizeof words);
             arrive_offer(source, what, words);
         } else {
-            arrive(source, what, item.data, item.bytes);
+            arrive(slot, what, item.data, item.bytes);
         }
         if (l.in.pop() && l.in.control().wanted.exchange(0, std::memory_order_seq_cst)) {
             knocks_.push_back(slot);
@@ -91,14 +91,20 @@ bool office::any_ready() const
     return ready;
 }
 
+// The one lane through which what a request waits for can come; no_slot: there may be more, or it comes otherwise.
+unsigned office::lane_to_watch(const request &r) const
+{
+    if (r.want.source == anything || r.want.source == me_) return no_slot;
+    return slot_of(r.want.source);
+}
+
 // Looks at the lanes for a bounded time, if what is waited for comes through them.
 void office::spin_for(request &r)
 {
     const bool open = r.want.source == anything;
-    constexpr unsigned none = ~0u;
-    const unsigned slot = open ? none : core::slot_of(r.want.source).value_or(none);
+    const unsigned slot = lane_to_watch(r);
     const shm::arena_header &node = core::node_arena().header();
-    if (open ? node.nodes > 1 || node.transport == shm::transport_choice::net : slot == none || slot == slot_) return;
+    if (open ? node.nodes > 1 || node.transport == shm::transport_choice::net : slot == no_slot) return;
     auto waiting = [&] { return r.state.load(std::memory_order_acquire) == request::phase::waiting; };
     auto ready = [&] { return open ? any_ready() : lanes_[slot].in.ready(); };
     shm::slot &mine = core::node_arena().slot_at(slot_);
@@ -107,7 +113,7 @@ void office::spin_for(request &r)
         if (ready()) {
             guard held(lock_);
             if (waiting() && matcher_.is_posted(&r)) drain_for(r.want, &r);
-        } else if (i > looks_quick) {
+        } else {
             __builtin_ia32_pause();
         }
     }

@@ -26,8 +26,8 @@ office::neighbour &office::neighbour_at(unsigned slot)
 int office::send_eager(const parcel &p)
 {
     if (p.rank == me_) return send_self(p);
-    const auto slot = core::slot_of(p.rank);
-    if (!slot) {
+    const unsigned slot = slot_of(p.rank);
+    if (slot == no_slot) {
         if (p.bytes > net_eager) return must_offer;
         core::locked lock = core::enter();
         return send_remote(core::engine_held, p);
@@ -36,9 +36,9 @@ int office::send_eager(const parcel &p)
     if (p.bytes > lane_eager) return must_offer;
     const int looks = crowded_ ? looks_when_crowded : looks_for_room;
     for (int i = 0; i < looks; ++i) {
-        const int s = send_local(*slot, p);
+        const int s = send_local(slot, p);
         if (s != lane_full) return s;
-        if (i == 0) announce(*slot, false, true);
+        if (i == 0) announce(slot, false, true);
         if (crowded_)
             sched_yield();
         else
@@ -52,7 +52,7 @@ int office::send_self(const parcel &p)
     guard held(lock_);
     if (p.bytes > lane_eager || own_charged_ + charge(p.bytes) > share_) return must_offer;
     own_charged_ += charge(p.bytes);
-    arrive(me_, {p.team, me_, p.tag}, p.data, p.bytes);
+    arrive(no_slot, {p.team, me_, p.tag}, p.data, p.bytes);
     return SEA_OK;
 }
 

@@ -12,12 +12,23 @@ class spin_lock {
   public:
     void lock()
     {
-        while (taken_.exchange(true, std::memory_order_acquire)) wait();
+        if (taken_.exchange(true, std::memory_order_acquire)) lock_later();
     }
     void unlock() { taken_.store(false, std::memory_order_release); }
+    // Somebody waits for it: asked by its holder.
+    bool wanted() const { return waiting_.load(std::memory_order_relaxed) > 0; }
 
   private:
     std::atomic<bool> taken_{false};
+    std::atomic<int> waiting_{0};
+
+    [[gnu::noinline]] void lock_later()
+    {
+        waiting_.fetch_add(1, std::memory_order_relaxed);
+        do wait();
+        while (taken_.exchange(true, std::memory_order_acquire));
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
 
     void wait()
     {
