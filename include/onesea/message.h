@@ -7,11 +7,11 @@
  * their sizes; a receive takes the earliest message that fits, a message the earliest receive that fits. Between
  * messages of different threads of one rank the order is that of their calls. Messages of different teams never meet.
  *
- * Completion. A send is complete when its data may be changed again, a receive when its data is there. Handles, counters
- * and start conditions of the options work as for transfers (onesea.h), where local and remote completion are the same;
- * a target counter and SEA_ORDERED are not allowed. Fences and sea_finalize() do not wait for messages, and neither
- * does the start condition SEA_OP_ALL: at sea_finalize() what has not been received is given up. What fails without a
- * handle is told by the next fence of the target, for a receive by that of the own rank.
+ * Completion. A send is complete when its data may be changed again, a receive when its data is there. Handles,
+ * counters and start conditions of the options work as for transfers (onesea.h), where local and remote completion are
+ * the same; a target counter and SEA_ORDERED are not allowed. Fences and sea_finalize() do not wait for messages, and
+ * neither does the start condition SEA_OP_ALL: at sea_finalize() what has not been received is given up. What fails
+ * without a handle is told by the next fence of the target, for a receive by that of the own rank.
  *
  * Small messages are sent without asking and are received into memory that the library finds, also while the target's
  * program computes. How much of it a rank uses for messages that nobody has received is bounded: sea_message_memory().
@@ -36,7 +36,7 @@ extern "C" {
 #define SEA_TAG_MAX INT32_MAX /* tags are 0 .. SEA_TAG_MAX */
 
 typedef struct sea_message_info {
-    int source;   /* member of the team */
+    int source; /* member of the team */
     int tag;
     size_t bytes; /* of the message, also when the memory given for it was less */
 } sea_message_info;
@@ -51,17 +51,17 @@ typedef struct sea_message_info {
 int sea_message_send(sea_team team, int member, int tag, const void *data, size_t bytes, const sea_opts *opts);
 
 /* Receives a message of that member (or SEA_ANY_SOURCE) with that tag (or SEA_ANY_TAG) into `buffer`. A longer one than
- * `capacity` fills it and gives SEA_ERR_TRUNCATED; the rest is lost. `info` may be NULL; it is written when a message was
- * received, also a truncated one. With a handle or SEA_NOWAIT, buffer and info must stay until completion.
- * Errors: SEA_ERR_TRUNCATED; SEA_ERR_DEAD (the source has ended and nothing that fits is left of it; an open source: all
- * other members have ended), SEA_ERR_LINK, SEA_ERR_ADDRESS (the sender's data is not mapped), SEA_ERR_HANDLE (bad
- * `after`), SEA_ERR_TIMEOUT (with sea_set_timeout(): the receive is withdrawn, the buffer will not be written). */
+ * `capacity` fills it and gives SEA_ERR_TRUNCATED; the rest is lost. `info` may be NULL; it is written when a message
+ * was received, also a truncated one. With a handle or SEA_NOWAIT, buffer and info must stay until completion. Errors:
+ * SEA_ERR_TRUNCATED; SEA_ERR_DEAD (the source has ended and nothing that fits is left of it; an open source: all other
+ * members have ended), SEA_ERR_LINK, SEA_ERR_ADDRESS (the sender's data is not mapped), SEA_ERR_HANDLE (bad `after`),
+ * SEA_ERR_TIMEOUT (with sea_set_timeout(): the receive is withdrawn, the buffer will not be written). */
 int sea_message_receive(sea_team team, int member, int tag, void *buffer, size_t capacity, sea_message_info *info,
                         const sea_opts *opts);
 
 /* Withdraws a receive that no message has met; it completes with SEA_ERR_CANCELLED. One that a message has met goes on
- * to its own end. Either way the handle is still to be waited for or tested. Errors: SEA_ERR_HANDLE (not the handle of a
- * receive in use). */
+ * to its own end. Either way the handle is still to be waited for or tested. Errors: SEA_ERR_HANDLE (not the handle of
+ * a receive in use). */
 int sea_message_cancel(sea_op receive);
 
 /* Waits up to `seconds` (0: looks once) for a message that a receive with these arguments would take now, and leaves it
@@ -77,14 +77,14 @@ typedef uint64_t sea_message;
 #define SEA_MESSAGE_NONE ((sea_message)0)
 int sea_message_take(sea_team team, int member, int tag, sea_message *message, sea_message_info *info, double seconds);
 
-/* Receives a message that was taken; uses it up. Otherwise as sea_message_receive(). Errors: also SEA_ERR_HANDLE (it was
- * never taken, or has been received). */
+/* Receives a message that was taken; uses it up. Otherwise as sea_message_receive(). Errors: also SEA_ERR_HANDLE (it
+ * was never taken, or has been received). */
 int sea_message_receive_taken(sea_message message, void *buffer, size_t capacity, sea_message_info *info,
                               const sea_opts *opts);
 
 /* How many bytes this rank uses now for messages that nobody has received, and the bound of it: 64 MiB, or what the
- * variable ONESEA_MESSAGE_MEMORY says (bytes; suffixes K, M, G), the same for all ranks of a job. Each other rank may use
- * an equal share of the bound. Either output may be NULL. */
+ * variable ONESEA_MESSAGE_MEMORY says (bytes; suffixes K, M, G), the same for all ranks of a job. Each other rank may
+ * use an equal share of the bound. Either output may be NULL. */
 int sea_message_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank, by the profile that the job loaded (`onesea
