@@ -201,13 +201,16 @@ int execute_there(const asking &c, const request_head &head, execution &x, bool 
     for (nanoseconds pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
         const nanoseconds limit = std::max(c.deadline, c.answer_deadline);
         if (int s = core::call(c.owner, core::am_data, sent, c.data, &answer, limit)) {
+            if (s == SEA_ERR_TIMEOUT && pause != first_pause) return busy; // it was, when it was asked before
             *told_already = true;
-            return s;
+            if (s != SEA_ERR_TIMEOUT) return s;
+            return fail(s, "{}: rank {} has not answered in time", c.function, c.owner);
         }
         const int status = take_answer(c, answer, x);
         const nanoseconds now = status == busy ? now_ns() : 0;
         if (status != busy || now >= c.deadline) return status;
         pause_for(std::min(pause, c.deadline - now));
+        if (pause >= c.deadline - now) return status;
         answer.clear();
     }
 }

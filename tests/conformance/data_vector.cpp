@@ -218,3 +218,31 @@ STEP(70, wrong_use_of_vectors_is_an_error_everywhere)
         CHECK_OK(sea_vector_destroy(again));
     }
 }
+
+// A rank that was stopped while it held the lock: here its word is written by hand (src/data/control.hpp: holder).
+STEP(80, lock_that_its_holder_does_not_give_back_ends_calls_in_time_and_holds_up_nobody_else)
+{
+    for (int owner : t.peers()) {
+        sea_vector v{SEA_NULL}, other{SEA_NULL};
+        REQUIRE_OK(sea_vector_create(owner, 0, &v));
+        REQUIRE_OK(sea_vector_create(owner, 0, &other));
+        const sea_addr holder = (v.at & ~sea_addr(63)) + 8;
+        const std::uint32_t me = std::uint32_t(t.rank) + 1, nobody = 0;
+        REQUIRE_OK(sea_put(holder, &me, sizeof me, nullptr));
+        CHECK_OK(sea_fence(owner));
+        CHECK_OK(sea_set_timeout(0.1));
+        const double began = sea_time();
+        CHECK_STATUS(SEA_ERR_TIMEOUT, sea_vector_push_back(v, "x", 1, nullptr));
+        CHECK(std::string(sea_last_error()).find("locked") != std::string::npos);
+        CHECK(sea_time() - began >= 0.09);
+        CHECK_OK(sea_set_timeout(SEA_FOREVER));
+        CHECK_OK(sea_vector_push_back(other, "x", 1, nullptr));
+        CHECK_OK(sea_put(holder, &nobody, sizeof nobody, nullptr));
+        CHECK_OK(sea_fence(owner));
+        std::size_t size = 1;
+        CHECK_OK(sea_vector_size(v, &size));
+        CHECK_EQ(0, size);
+        CHECK_OK(sea_vector_destroy(v));
+        CHECK_OK(sea_vector_destroy(other));
+    }
+}
