@@ -7,6 +7,8 @@
 #ifndef ACP_NAMES_H
 #define ACP_NAMES_H
 
+#include "types.h"
+
 #define acp_assign(type, ...) acp_assign_##type(__VA_ARGS__)
 #define acp_assign_range(type, ...) acp_assign_range_##type(__VA_ARGS__)
 #define acp_at(type, ...) acp_at_##type(__VA_ARGS__)

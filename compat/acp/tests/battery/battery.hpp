@@ -87,6 +87,13 @@ std::vector<acp_ga_t> everywhere(acp_ga_t mine);
 // One access, complete.
 void do_copy(acp_ga_t dst, acp_ga_t src, std::size_t size);
 
+// Fewer rounds of the long steps where a sanitizer slows everything down.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int often(int times) { return times / 20; }
+#else
+inline constexpr int often(int times) { return times; }
+#endif
+
 double seconds();
 double processor_seconds();    // of this process so far
 std::size_t allocated_bytes(); // by malloc() in this process

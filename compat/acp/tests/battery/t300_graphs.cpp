@@ -202,7 +202,7 @@ STEP(random_graphs_give_what_the_model_says)
     std::vector<acp_ga_t> mine = everywhere(area.at(0));
     for (acp_ga_t &ga : mine) ga += all_bytes * std::size_t(self.me);
     graph g(mine, seed * 1000 + std::uint64_t(self.me));
-    constexpr int accesses = 10000;
+    constexpr int accesses = often(10000);
     for (int i = 0; i < accesses; ++i) g.add();
     g.check();
     acp_sync();

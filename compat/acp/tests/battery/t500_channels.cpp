@@ -199,7 +199,7 @@ STEP(a_hundred_thousand_channels_leave_nothing_behind)
         usleep(20000); // what was freed last
         acp_sync();
     };
-    const int times = self.n > 2 ? 1000 : 50000; // two at a time
+    const int times = often(self.n > 2 ? 1000 : 50000); // two at a time
     round(2000);
     const std::size_t before = allocated_bytes();
     round(times);
@@ -334,6 +334,6 @@ STEP(ten_thousand_segmented_buffers_leave_nothing_behind)
     };
     round(200);
     const std::size_t before = allocated_bytes();
-    round(self.n > 2 ? 500 : 5000);
+    round(often(self.n > 2 ? 500 : 5000));
     CHECK(allocated_bytes() < before + (64 << 10));
 }
