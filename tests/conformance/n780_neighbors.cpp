@@ -68,7 +68,7 @@ void steps(const ends &e, sea_neighbors g, std::uint64_t seed, int n, dice own)
 
 } // namespace
 
-STEP(760, random_graphs_of_neighbours_carry_every_step)
+STEP(780, random_graphs_of_neighbours_carry_every_step)
 {
     for (int i = 0; i < t.times(8); ++i) {
         const std::uint64_t seed = t.seed * 100 + std::uint64_t(i);
@@ -81,7 +81,7 @@ STEP(760, random_graphs_of_neighbours_carry_every_step)
     }
 }
 
-STEP(761, a_fast_source_of_a_slow_target_is_held_back)
+STEP(781, a_fast_source_of_a_slow_target_is_held_back)
 {
     // A chain without edges back: the first would run away.
     std::vector<edge> edges;
@@ -99,7 +99,7 @@ STEP(761, a_fast_source_of_a_slow_target_is_held_back)
     CHECK_OK(sea_neighbors_free(g));
 }
 
-STEP(762, graphs_of_teams_and_several_at_once)
+STEP(782, graphs_of_teams_and_several_at_once)
 {
     sea_team half = SEA_TEAM_NULL;
     REQUIRE_OK(sea_team_split(SEA_TEAM_WORLD, t.rank % 2, -t.rank, &half));
@@ -117,7 +117,7 @@ STEP(762, graphs_of_teams_and_several_at_once)
     CHECK_OK(sea_team_free(half));
 }
 
-STEP(763, wrong_graphs_and_calls_are_errors_at_all_members)
+STEP(783, wrong_graphs_and_calls_are_errors_at_all_members)
 {
     sea_neighbors g = 99;
     const sea_neighbor self{t.rank, 8}, nobody{t.size, 8}, longer{t.rank, 16};
@@ -152,7 +152,7 @@ STEP(763, wrong_graphs_and_calls_are_errors_at_all_members)
     CHECK_OK(sea_neighbors_free(g));
 }
 
-STEP(764, a_wait_for_neighbours_ends_with_its_time_and_can_be_resumed)
+STEP(784, a_wait_for_neighbours_ends_with_its_time_and_can_be_resumed)
 {
     const int right = (t.rank + 1) % t.size, left = (t.rank + t.size - 1) % t.size;
     const sea_neighbor source{left, 8}, target{right, 8};
