@@ -11,6 +11,11 @@ request_table &requests()
     return *table;
 }
 
+request_table::~request_table()
+{
+    for (std::uint32_t i = 0; i < made_; ++i) delete chunks_[i].load(std::memory_order_relaxed);
+}
+
 bool request_table::grow()
 {
     if (made_ == chunks) return false;

@@ -36,6 +36,11 @@ struct request {
 
 class request_table {
   public:
+    request_table() = default;
+    ~request_table();
+    request_table(const request_table &) = delete;
+    request_table &operator=(const request_table &) = delete;
+
     // A place in use; NULL if there is none left.
     request *take();
     // Takes back the place of a request whose operation did not start, or is complete and was read. False: another
