@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <thread>
 #include <tuple>
 
 namespace acp {
@@ -176,6 +177,13 @@ std::uint64_t theirs(const segbufitem &b)
 
 std::uint64_t head(const segbufitem &b) { return b.source ? theirs(b) : b.mine.load(); }
 std::uint64_t tail(const segbufitem &b) { return b.source ? b.mine.load() : theirs(b); }
+
+// Programs ask in a loop, and the other end may need this processor.
+void let_others_work()
+{
+    sea_poll();
+    std::this_thread::yield();
+}
 
 acp_segbuf_t create(const char *function, int rank, void *buf, std::size_t segsize, std::size_t segnum, bool source)
 {
@@ -346,7 +354,7 @@ int acp_isready_segbuf(acp_segbuf_t segbuf)
     auto b = find_connected("acp_isready_segbuf", segbuf);
     if (!b) return 1;
     if (tail(*b) - head(*b) < b->segnum) return 0;
-    sea_poll();
+    let_others_work();
     return 1;
 }
 
@@ -355,7 +363,7 @@ int acp_isacked_segbuf(acp_segbuf_t segbuf)
     auto b = find_connected("acp_isacked_segbuf", segbuf);
     if (!b) return 1;
     if (tail(*b) > head(*b)) return 0;
-    sea_poll();
+    let_others_work();
     return 1;
 }
 

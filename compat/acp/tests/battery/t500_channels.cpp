@@ -332,8 +332,8 @@ STEP(ten_thousand_segmented_buffers_leave_nothing_behind)
         }
         acp_sync();
     };
-    round(200);
+    round(often(200));
     const std::size_t before = allocated_bytes();
-    round(often(self.n > 2 ? 500 : 5000));
+    round(often(self.n > 2 ? 200 : 5000));
     CHECK(allocated_bytes() < before + (64 << 10));
 }
