@@ -39,7 +39,8 @@ int check_pieces(const char *function, int rank, const sea_raw_piece *pieces, si
 
 int sea_raw_put(int rank, uint64_t target, const void *source, size_t bytes, const sea_opts *opts)
 {
-    if (target < raw_end && plain(opts) && quick_put({rank, raw_space | target}, source, bytes, opts) == SEA_OK) return SEA_OK;
+    if (target < raw_end && plain(opts) && quick_put({rank, raw_space | target}, source, bytes, opts) == SEA_OK)
+        return SEA_OK;
     place at;
     if (int s = check_place("sea_raw_put", rank, bytes ? target : 0, &at)) return s;
     return core::put("sea_raw_put", at, source, bytes, opts);
