@@ -541,4 +541,11 @@ double sea_time(void);
 
 #include "onesea/inline.h"
 
+/* Matched messages, one-way and neighbourhood channels, data structures: whole headers of their own, part of this one. */
+#include "onesea/channel.h"
+#include "onesea/data.h"
+#include "onesea/message.h"
+#include "onesea/neighbors.h"
+#include "onesea/table.h"
+
 #endif

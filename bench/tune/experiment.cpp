@@ -57,11 +57,12 @@ std::vector<tune_case> cases_for(const parameter &p, path_kind kind, bool quick)
     return cases_of(bulk_of(kind), sizes);
 }
 
-std::vector<tune_case> crossing_cases(path_kind kind)
+std::vector<tune_case> crossing_cases(path_kind kind, const parameter &p)
 {
     std::vector<std::size_t> sizes = {256, 1024, 2048, 4096, 8192};
     if (kind != path_kind::shm) sizes.insert(sizes.end(), {16384, 32768, 60000});
-    return cases_of("am", sizes);
+    if (p.most >= 65536) sizes.push_back(65536);
+    return cases_of(p.name == "eager" ? "am" : "message", sizes);
 }
 
 } // namespace
@@ -69,11 +70,11 @@ std::vector<tune_case> crossing_cases(path_kind kind)
 std::vector<experiment> experiments_for(path_kind kind, bool quick, const std::vector<std::string> &only)
 {
     std::vector<experiment> all;
-    for (const char *name : {"window", "fragment", "batch", "eager"}) {
+    for (const char *name : {"window", "fragment", "batch", "eager", "eager_message"}) {
         const parameter *p = onesea::find_parameter(kind, name);
         if (!p || (!only.empty() && std::find(only.begin(), only.end(), name) == only.end())) continue;
-        if (p->name == "eager")
-            all.push_back({p, {p->least, p->most}, crossing_cases(kind), true});
+        if (p->name.starts_with("eager"))
+            all.push_back({p, {p->least, p->most}, crossing_cases(kind, *p), true});
         else
             all.push_back({p, values_for(*p, kind, quick), cases_for(*p, kind, quick), false});
     }

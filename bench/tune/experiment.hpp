@@ -14,7 +14,10 @@ struct tune_case { // of the worker
     std::string name;
     std::size_t number = 0; // bytes, or puts
     std::string argument() const { return name + ":" + std::to_string(number); }
-    std::string metric() const { return name == "burst" || name == "am" ? "latency_us" : "bandwidth_gbs"; }
+    std::string metric() const
+    {
+        return name == "burst" || name == "am" || name == "message" ? "latency_us" : "bandwidth_gbs";
+    }
 };
 
 struct experiment {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char *help_text =
     "Measures which lengths and windows are best on this machine and writes a profile that jobs load.\n\n"
-    "For each path the values of window, fragment, batch and eager are measured one after the other, each value\n"
+    "For each path window, fragment, batch, eager and eager_message are measured one after the other, each value\n"
     "several times, in turns, in short jobs of two ranks. A value other than the default is chosen only if it won in\n"
     "three of four turns, by more than the noise and 3 %. Nothing else should run meanwhile.\n"
     "  shm    two ranks of one node       -> the section shm of the profile\n"
@@ -36,9 +36,9 @@ void add_tune_options(CLI::App &app, tune_options &o)
         ->delimiter(',')
         ->check(CLI::IsMember(std::vector<std::string>{"shm", "net", "cable"}));
     app.add_option("--host", o.hosts, "two machines a,b, reached as 'onesea run --host' does");
-    app.add_option("--only", o.only, "only these numbers: window, fragment, batch, eager")
+    app.add_option("--only", o.only, "only these numbers: window, fragment, batch, eager, eager_message")
         ->delimiter(',')
-        ->check(CLI::IsMember(std::vector<std::string>{"window", "fragment", "batch", "eager"}));
+        ->check(CLI::IsMember(std::vector<std::string>{"window", "fragment", "batch", "eager", "eager_message"}));
     app.add_option("--runs", o.runs, "how often every value is measured; default: 7 (--quick: 3)")
         ->check(CLI::Range(1, 1000));
     app.add_option("--secure", o.secure, "how the packets between nodes are secured")

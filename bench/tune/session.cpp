@@ -169,7 +169,10 @@ tuning_step tune_session::try_values(const tuned_path &path, const experiment &e
 
 tuning_step tune_session::find_crossing(const tuned_path &path, const experiment &e, const path_tuning &with)
 {
-    tuning_step s = step_of(path, e, "active messages by size of the data", "microseconds; below is better");
+    tuning_step s = step_of(path, e,
+                            e.what->name == "eager" ? "active messages by size of the data"
+                                                    : "matched messages there and back by size",
+                            "microseconds; below is better");
     std::vector<times_by_size> ways[2]; // pulled, carried
     for (int turn = 1; turn <= options_.turns(); turn++) {
         tell(path, std::string(e.what->name), turn);
@@ -186,7 +189,7 @@ tuning_step tune_session::find_crossing(const tuned_path &path, const experiment
     s.candidates = switches(ways[1], ways[0]);
     const path_tuning usual = onesea::profile{}.of(path.kind);
     s.chosen = choose(s.candidates, usual.*(e.what->value));
-    s.curves = {{"pulled by the target", {}}, {"carried by the message", {}, double(s.chosen.value)}};
+    s.curves = {{"pulled by the target", {}}, {"sent at once", {}, double(s.chosen.value)}};
     for (const auto &one : e.cases)
         for (std::size_t way : {0, 1}) {
             std::vector<double> values;

@@ -82,7 +82,7 @@ TEST(tune_experiments, try_legal_values_only_and_the_default_among_them)
     for (bool quick : {false, true})
         for (onesea::path_kind kind : onesea::all_paths) {
             const auto all = experiments_for(kind, quick, {});
-            EXPECT_EQ(all.size(), kind == onesea::path_kind::shm ? 3u : 4u);
+            EXPECT_EQ(all.size(), kind == onesea::path_kind::shm ? 4u : 5u);
             for (const auto &e : all) {
                 for (std::uint32_t v : e.values) EXPECT_EQ(onesea::what_is_wrong(*e.what, v), "") << e.what->name;
                 const std::uint32_t usual = onesea::profile{}.of(kind).*(e.what->value);

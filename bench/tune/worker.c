@@ -7,10 +7,12 @@
  *   put     NUMBER bytes, then a fence: one transfer at a time, as a ping-pong with a short answer (bandwidth)
  *   stream  NUMBER bytes each, 16 MB of them under way before a fence (bandwidth)
  *   burst   NUMBER puts of 8 bytes, then a fence (latency of the whole)
+ *   message a matched message of NUMBER bytes there and back (latency of both)
  *   am      an active message with NUMBER bytes of data, until its handlers have returned (latency)
  */
 #define _GNU_SOURCE
 #include <onesea.h>
+#include <onesea/message.h>
 
 #include "measure/measure.h"
 
@@ -19,7 +21,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-enum { TARGET = 1, AM_ID = 1 };
+enum { TARGET = 1, AM_ID = 1, TAG = 1 };
 
 struct place { /* of the target */
     sea_addr memory, ended;
@@ -72,15 +74,31 @@ static void am(void *context)
     check(sea_wait(op, MEASURE_PATIENCE_S), "wait for am");
 }
 
+static void message(void *context)
+{
+    struct bench *b = context;
+    check(sea_message_send(SEA_TEAM_WORLD, TARGET, TAG, b->buffer, b->number, NULL), "send");
+    check(sea_message_receive(SEA_TEAM_WORLD, TARGET, TAG, b->buffer, b->number, NULL, NULL), "receive");
+}
+
+/* Rank 0 ends a case with a message of no bytes. */
+static void answer_messages(struct bench *b)
+{
+    for (;;) {
+        sea_message_info info;
+        check(sea_message_receive(SEA_TEAM_WORLD, 0, TAG, b->buffer, b->number, &info, NULL), "receive");
+        if (info.bytes == 0) return;
+        check(sea_message_send(SEA_TEAM_WORLD, 0, TAG, b->buffer, info.bytes, NULL), "send");
+    }
+}
+
 static const struct named {
     const char *name;
     enum metric metric;
     measured_fn fn;
 } cases[] = {
-    {"put", METRIC_BANDWIDTH, put},
-    {"stream", METRIC_BANDWIDTH, stream},
-    {"burst", METRIC_LATENCY, burst},
-    {"am", METRIC_LATENCY, am},
+    {"put", METRIC_BANDWIDTH, put}, {"stream", METRIC_BANDWIDTH, stream}, {"burst", METRIC_LATENCY, burst},
+    {"am", METRIC_LATENCY, am},     {"message", METRIC_LATENCY, message},
 };
 
 static const struct named *read_case(const char *argument, size_t *number)
@@ -101,6 +119,7 @@ static void run_case(struct bench *b, const char *argument, double milliseconds)
     const struct named *c = read_case(argument, &b->number);
     const size_t per_call = c->fn == stream ? window_for(b->number) : 1;
     measure(&(struct measurement){c->name, c->metric, b->number, per_call, milliseconds, 0, c->fn, b});
+    if (c->fn == message) check(sea_message_send(SEA_TEAM_WORLD, TARGET, TAG, NULL, 0, NULL), "send");
 }
 
 static void *take_message(const sea_am *message, sea_am_complete_fn *on_complete, void **argument)
@@ -123,7 +142,7 @@ int main(int argc, char **argv)
     int cores[2];
     if (argc < 6 || strcmp(argv[1], "--ms") != 0 || strcmp(argv[3], "--cores") != 0 ||
         sscanf(argv[4], "%d,%d", &cores[0], &cores[1]) != 2) {
-        fputs("usage: onesea-bench-worker-tune --ms M --cores A,B put|stream|burst|am:NUMBER...\n", stderr);
+        fputs("usage: onesea-bench-worker-tune --ms M --cores A,B put|stream|burst|am|message:NUMBER...\n", stderr);
         return 2;
     }
     check(sea_init(NULL), "init");
@@ -148,6 +167,9 @@ int main(int argc, char **argv)
     check(sea_allgather(SEA_TEAM_WORLD, &own, all, sizeof own), "allgather");
     b.at = all[TARGET];
     if (me == TARGET) {
+        size_t number;
+        for (int i = 5; i < argc; i++)
+            if (read_case(argv[i], &number)->fn == message) answer_messages(&b);
         check(sea_counter_wait(sea_local(own.ended), 1, 10 * MEASURE_PATIENCE_S), "wait for the end");
     } else {
         for (int i = 5; i < argc; i++) run_case(&b, argv[i], atof(argv[2]));

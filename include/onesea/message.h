@@ -89,7 +89,7 @@ int sea_message_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank, by the profile that the job loaded (`onesea
  * tune`) or by default: between nodes one send of the network; inside a node they are copied at once, and come in such
- * fragments only where the system does not allow that. Errors: SEA_ERR_RANK (there is no such rank, or it has ended). */
+ * fragments only where the system does not allow that. Errors: SEA_ERR_RANK (there is no such rank, or it ended). */
 int sea_message_fragment(int rank, size_t *bytes);
 
 #ifdef __cplusplus

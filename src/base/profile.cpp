@@ -18,7 +18,7 @@ constexpr std::string_view message_help = "the same of matched messages";
 constexpr std::array inside{
     parameter{"fragment", &path_tuning::fragment, 1280, (1u << 20) / 4 - 32, false, fragment_help},
     parameter{"eager", &path_tuning::eager, 0, 1u << 18, false, eager_help},
-    parameter{"eager_message", &path_tuning::eager_message, 0, 1u << 18, false, message_help},
+    parameter{"eager_message", &path_tuning::eager_message, 0, 8192, false, message_help},
     parameter{"window", &path_tuning::window, 16u << 10, 1u << 20, true, "bytes of the ring from one rank to another"},
 };
 

@@ -41,7 +41,7 @@ struct path_tuning {
     // Active messages with no more data carry it; the data of longer ones is pulled by the target.
     std::uint32_t eager = 8192;
     // The same of matched messages.
-    std::uint32_t eager_message = 8192;
+    std::uint32_t eager_message = 65536;
     // So much small data goes behind a packet that is under way without waiting for more; twice as much each time.
     // Inside a node nothing waits.
     std::uint32_t batch = 4096;

@@ -28,6 +28,7 @@ void office::open(core::engine_held_t)
     slot_ = core::own_slot();
     bound_ = message_memory();
     share_ = bound_ / std::max(1u, header.rank_capacity);
+    lane_eager_ = std::min<std::size_t>(lane_eager, header.tuning.of(path_kind::shm).eager_message);
     crowded_ = core::crowded();
     const bool alone = header.transport == shm::transport_choice::net;
     first_ = unsigned(alone ? me_ : core::node_arena().slot_at(0).rank.load());

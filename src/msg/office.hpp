@@ -33,6 +33,7 @@
 #include "core/node.hpp"
 #include "msg/letter.hpp"
 #include "msg/matcher.hpp"
+#include "msg/settings.hpp"
 #include "msg/spin_lock.hpp"
 #include "onesea/message.h"
 #include "shm/lane.hpp"
@@ -119,13 +120,16 @@ class office {
         letter *assembling = nullptr;           // an eager message of several frames
         request *filling = nullptr;             // or the receive that it goes to
         std::size_t whole = 0, got = 0;
-        int broken = 0; // why nothing can be sent any more
+        int broken = 0;              // why nothing can be sent any more
+        std::size_t eager = unknown; // longer ones are offered
+        static constexpr std::size_t unknown = ~std::size_t(0);
     };
 
     bool open_ = false;
     int me_ = -1;
     unsigned slot_ = 0;
     std::size_t bound_ = 0, share_ = 0;
+    std::size_t lane_eager_ = lane_eager; // as tuned
     bool crowded_ = false;
     unsigned first_ = 0, near_ = 0, offset_ = 0; // consecutive ranks of this node, and the slot of the first
     static constexpr unsigned no_slot = ~0u;

@@ -33,7 +33,7 @@ int office::send_eager(const parcel &p)
         return send_remote(core::engine_held, p);
     }
     if (!core::alive(p.rank)) return fail(SEA_ERR_DEAD, "rank {} has ended", p.rank);
-    if (p.bytes > lane_eager) return must_offer;
+    if (p.bytes > lane_eager_) return must_offer;
     const int looks = crowded_ ? looks_when_crowded : looks_for_room;
     for (int i = 0; i < looks; ++i) {
         const int s = send_local(slot, p);
@@ -50,7 +50,7 @@ int office::send_eager(const parcel &p)
 int office::send_self(const parcel &p)
 {
     guard held(lock_);
-    if (p.bytes > lane_eager || own_charged_ + charge(p.bytes) > share_) return must_offer;
+    if (p.bytes > lane_eager_ || own_charged_ + charge(p.bytes) > share_) return must_offer;
     own_charged_ += charge(p.bytes);
     arrive(no_slot, {p.team, me_, p.tag}, p.data, p.bytes);
     return SEA_OK;
@@ -102,7 +102,7 @@ void office::send(core::engine_held_t held, const parcel &p, std::uint64_t id)
         s = SEA_ERR_DEAD;
     else if (!slot)
         s = send_remote(held, p);
-    else if (p.bytes <= lane_eager)
+    else if (p.bytes <= lane_eager_)
         s = send_local(*slot, p);
     if (s == must_offer || s == lane_full)
         offer(p, id);
@@ -173,7 +173,8 @@ int office::send_remote(core::engine_held_t held, const parcel &p)
         guard inside(lock_);
         remote &r = remotes_[p.rank];
         if (r.broken) return fail(r.broken, "rank {} cannot be reached", p.rank);
-        if (r.charged + charge(p.bytes) - r.granted > share_) return must_offer;
+        if (r.eager == remote::unknown) r.eager = std::min(net_eager, core::eager_message_limit(p.rank));
+        if (p.bytes > r.eager || r.charged + charge(p.bytes) - r.granted > share_) return must_offer;
         r.charged += charge(p.bytes);
     }
     core::count_message(p.rank, p.bytes);

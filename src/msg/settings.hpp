@@ -12,7 +12,8 @@ inline constexpr const char *memory_variable = "ONESEA_MESSAGE_MEMORY";
 inline constexpr std::size_t default_memory = std::size_t(64) << 20;
 
 // Largest messages that are sent without asking. In the lane: two copies then cost as much as the system call and the
-// answer of the one copy. Between nodes: one more round trip weighs little beside the bytes.
+// answer of the one copy. Between nodes: one more round trip weighs little beside the bytes. A profile
+// (base/profile.hpp, eager_message) may say less.
 inline constexpr std::size_t lane_eager = 8 * 1024;
 inline constexpr std::size_t net_eager = 64 * 1024;
 

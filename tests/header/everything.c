@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every function, type and macro of onesea.h used once, by a C program as a user would write it. Exit status 0 if all
+/* Every function, type and macro of onesea.h used once, by a C program as a user would write it; the headers of
+ * include/onesea/ that it includes have tests of their own. Exit status 0 if all
  * did what the header says. */
 #include <onesea.h>
 
