@@ -161,7 +161,7 @@ void office::gone(int rank, int status)
         if (const auto slot = core::slot_of(rank)) {
             drain(*slot, INT_MAX, nullptr);
             if (neighbours_[*slot]) neighbours_[*slot]->stuck.clear();
-        } else {
+        } else if (status != SEA_ERR_DEAD || remotes_.contains(rank)) { // a job may lose a million ranks
             remote &r = remotes_[rank];
             r.broken = status;
             drop_assembly(r, status);
