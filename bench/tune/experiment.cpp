@@ -62,6 +62,7 @@ std::vector<tune_case> crossing_cases(path_kind kind, const parameter &p)
     std::vector<std::size_t> sizes = {256, 1024, 2048, 4096, 8192};
     if (kind != path_kind::shm) sizes.insert(sizes.end(), {16384, 32768, 60000});
     if (p.most >= 65536) sizes.push_back(65536);
+    std::erase_if(sizes, [&](std::size_t n) { return n <= p.least; });
     return cases_of(p.name == "eager" ? "am" : "message", sizes);
 }
 

@@ -15,17 +15,20 @@ constexpr std::string_view fragment_help = "bytes of one piece of bulk data";
 constexpr std::string_view eager_help = "active messages with no more data carry it; that of longer ones is pulled";
 constexpr std::string_view message_help = "the same of matched messages";
 
+// So much every program takes it that a message goes without its receive being posted.
+constexpr std::uint32_t least_eager_message = 512;
+
 constexpr std::array inside{
     parameter{"fragment", &path_tuning::fragment, 1280, (1u << 20) / 4 - 32, false, fragment_help},
     parameter{"eager", &path_tuning::eager, 0, 1u << 18, false, eager_help},
-    parameter{"eager_message", &path_tuning::eager_message, 0, 8192, false, message_help},
+    parameter{"eager_message", &path_tuning::eager_message, least_eager_message, 8192, false, message_help},
     parameter{"window", &path_tuning::window, 16u << 10, 1u << 20, true, "bytes of the ring from one rank to another"},
 };
 
 constexpr std::array between{
     parameter{"fragment", &path_tuning::fragment, 1400, 65000, false, fragment_help},
     parameter{"eager", &path_tuning::eager, 0, 1u << 16, false, eager_help},
-    parameter{"eager_message", &path_tuning::eager_message, 0, 1u << 16, false, message_help},
+    parameter{"eager_message", &path_tuning::eager_message, least_eager_message, 1u << 16, false, message_help},
     parameter{"batch", &path_tuning::batch, 64, 65000, false,
               "so much small data goes behind a packet under way without waiting for more; doubles"},
     parameter{"window", &path_tuning::window, 16u << 10, 4u << 20, false,
