@@ -38,7 +38,6 @@ void expect_sightings(family f, const sightings &seen)
 {
     EXPECT_GT(seen.ends.at(SEA_OK), 0u);
     EXPECT_GT(seen.ends.at(SEA_ERR_ADDRESS), 0u);
-    EXPECT_GT(seen.wire.joined, 0u);
     switch (f) {
     case family::loss:
     case family::bursts:
@@ -88,6 +87,9 @@ TEST_P(by_seed, completes_every_operation_once_or_fails_it)
         seen.add(w.seen());
     }
     if (!only) expect_sightings(GetParam(), seen);
+    if (!only && last >= 1000) {
+        EXPECT_GT(seen.wire.joined, 0u) << "packets that share a tag are rare";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(sim, by_seed, testing::ValuesIn(families),
