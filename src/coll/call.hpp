@@ -12,6 +12,7 @@
 #include "coll/courier.hpp"
 #include "coll/mailbox.hpp"
 #include "coll/members.hpp"
+#include "coll/survivors.hpp"
 #include "coll/topology.hpp"
 
 #include <atomic>
@@ -33,6 +34,7 @@ struct team {
     box *messages = nullptr; // nullptr: the name is taken, or the caller is no member
     std::atomic<bool> busy{false};
     std::uint32_t seen_ended = 0; // how far it has been looked at who has ended
+    survivors left;               // under the lock of the matched messages
 };
 
 class call {

@@ -67,7 +67,6 @@ struct request final : posted {
     std::size_t bytes = 0, fetched = 0;
     offer_words offer;
 
-    const coll::members *members() const { return team ? &team->who : nullptr; }
     std::size_t wanted() const { return bytes < capacity ? bytes : capacity; }
     int good_status() const { return bytes > capacity ? SEA_ERR_TRUNCATED : SEA_OK; }
 };

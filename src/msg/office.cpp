@@ -66,6 +66,7 @@ void office::close()
     remotes_.clear();
     stuck_.clear();
     used_ = own_charged_ = operations_posted_ = 0;
+    world_left_ = {};
 }
 
 // ---- under the lock ----
@@ -224,18 +225,16 @@ void office::hand_out(letter *l, request &r)
     finish(r, r.good_status());
 }
 
-bool office::nobody_left(const coll::members *team) const
+bool office::nobody_left(coll::team *team)
 {
-    const int n = team ? team->size() : core::world_size();
-    for (int i = 0; i < n; ++i) {
-        const int rank = team ? team->rank(i) : i;
-        if (rank != me_ && core::alive(rank)) return false;
-    }
-    return n > 1;
+    coll::survivors &left = team ? team->left : world_left_;
+    return left.nobody_but(
+        me_, team ? team->who.size() : core::world_size(), [&](int i) { return team ? team->who.rank(i) : i; },
+        [](int rank) { return core::alive(rank); });
 }
 
 // Why nothing will come any more for this pattern; SEA_OK: something may.
-int office::end_of_sources(const pattern &want, const coll::members *team) const
+int office::end_of_sources(const pattern &want, coll::team *team)
 {
     if (want.source == anything) return core::ended() > 0 && nobody_left(team) ? SEA_ERR_DEAD : SEA_OK;
     if (want.source == me_) return SEA_OK;
@@ -275,7 +274,7 @@ void office::take_or_post(request &r)
     if (r.operation) ++operations_posted_;
     drain_for(r.want, &r);
     if (!matcher_.is_posted(&r)) return;
-    if (int s = end_of_sources(r.want, r.members())) {
+    if (int s = end_of_sources(r.want, r.team.get())) {
         if (r.want.source == anything) drain_all(INT_MAX, &r);
         if (!matcher_.is_posted(&r)) return;
         unpost(r);
@@ -335,7 +334,7 @@ int office::look(const pattern &want, const std::shared_ptr<coll::team> &team, s
         a = matcher_.find(want);
     }
     if (!a) {
-        const int s = end_of_sources(want, team ? &team->who : nullptr);
+        const int s = end_of_sources(want, team.get());
         return s == SEA_OK ? int(SEA_ERR_TIMEOUT) : s;
     }
     const int source = a->what.source;

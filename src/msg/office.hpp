@@ -28,7 +28,7 @@
 // a thread is looking at the lanes at this moment (slot::receiving).
 #pragma once
 
-#include "coll/members.hpp"
+#include "coll/survivors.hpp"
 #include "core/internal.hpp"
 #include "core/node.hpp"
 #include "msg/letter.hpp"
@@ -155,6 +155,7 @@ class office {
     std::vector<unsigned> stuck_; // slots of neighbours with stuck offers
     unsigned turn_ = 0;           // which lane is looked at first
     std::size_t operations_posted_ = 0;
+    coll::survivors world_left_;
     std::atomic<int> lookers_{0}; // threads that wait in probe or take
 
     // For settle().
@@ -194,8 +195,8 @@ class office {
     void release_lane(unsigned slot, std::size_t bytes);
     void keep(letter *l);
     void forget(letter *l);
-    bool nobody_left(const coll::members *team) const;
-    int end_of_sources(const pattern &want, const coll::members *team) const;
+    bool nobody_left(coll::team *team); // nullptr: SEA_TEAM_WORLD
+    int end_of_sources(const pattern &want, coll::team *team);
     static std::string end_text(const request &r);
 
     template <class Use>

@@ -174,7 +174,7 @@ void office::gone(int rank, int status)
         });
         matcher_.for_each_posted([&](posted *p) {
             auto &r = static_cast<request &>(*p);
-            const bool ended = r.want.source == rank || (r.want.source == anything && nobody_left(r.members()));
+            const bool ended = r.want.source == rank || (r.want.source == anything && nobody_left(r.team.get()));
             if (!ended) return;
             unpost(r);
             finish(r, status);
