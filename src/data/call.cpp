@@ -263,6 +263,7 @@ int source_bytes::find(const char *function, sea_addr address, std::size_t bytes
 {
     bytes_ = bytes;
     if (bytes == 0) return SEA_OK;
+    if (address == SEA_NULL) return fail(SEA_ERR_ADDRESS, "{}: {} bytes from the null address", function, bytes);
     if (bytes > largest_heap()) return fail(SEA_ERR_MEMORY, "{}: {} bytes fit no heap", function, bytes);
     const int rank = sea_addr_rank(address);
     if (int s = core::check_rank(rank)) return s;

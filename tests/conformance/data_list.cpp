@@ -260,6 +260,7 @@ STEP(160, wrong_use_of_lists_is_an_error_everywhere)
         CHECK_STATUS(SEA_ERR_RANK, sea_list_push_back(l, t.size, "x", 1, nullptr));
         CHECK_STATUS(SEA_ERR_INVALID, sea_list_push_back(l, owner, nullptr, 1, nullptr));
         CHECK_STATUS(SEA_ERR_MEMORY, sea_list_push_back(l, owner, out, std::size_t(1) << 40, nullptr));
+        CHECK_STATUS(SEA_ERR_ADDRESS, sea_list_push_back_from(l, owner, SEA_NULL, 1, nullptr));
         sea_list_it it = add(l, owner, "x");
         sea_list_it bad = it;
         bad.entry += 64;

@@ -198,6 +198,7 @@ STEP(70, wrong_use_of_vectors_is_an_error_everywhere)
         CHECK_STATUS(SEA_ERR_MEMORY, sea_vector_push_back(v, &v, SIZE_MAX, nullptr));
         CHECK_STATUS(SEA_ERR_MEMORY, sea_vector_push_back_from(v, v.at, SIZE_MAX, nullptr));
         CHECK_STATUS(SEA_ERR_RANK, sea_vector_push_back_from(v, ~sea_addr(0), 8, nullptr));
+        CHECK_STATUS(SEA_ERR_ADDRESS, sea_vector_push_back_from(v, SEA_NULL, 8, nullptr));
         CHECK_STATUS(SEA_ERR_ADDRESS, sea_vector_pop_back(v, nullptr, 1));
         CHECK_STATUS(SEA_ERR_ADDRESS, sea_vector_insert(v, 1, "x", 1));
         CHECK_STATUS(SEA_ERR_ADDRESS, sea_vector_erase(v, 0, 1));
