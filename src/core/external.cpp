@@ -159,8 +159,6 @@ std::size_t frame_room(int rank)
     return t ? t->max_frame(rank) : 0;
 }
 
-void flush_frames(engine_held_t) { activity(); }
-
 void receive_upper(int source, const frame &head, std::span<const std::byte> payload)
 {
     const unsigned layer = head.aux & 0xffu;

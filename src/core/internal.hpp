@@ -117,7 +117,8 @@ void end_external(engine_held_t, std::uint64_t id, int status, std::string text 
 // the handle is in use at all and of such an operation.
 void *external_context(engine_held_t, sea_op handle, void (*ended)(void *context), bool *ours);
 
-// The dispatcher looks soon whether there is work, if nobody does.
+// There is something to do that the caller does not wait for: the dispatcher looks soon, if nobody does, and sends what
+// was held back to share a packet. Any thread.
 void wake_dispatcher_soon();
 
 // Fetches the first `bytes` of the memory of an external operation of rank `source`, towards this rank, then calls
@@ -143,12 +144,10 @@ struct upper_frame {
 void set_frame_function(upper layer, void (*fn)(const upper_frame &frame));
 
 // Sends one, in order with all others sent by this function to that rank; bytes <= frame_room(rank). It is copied.
-// SEA_OK or SEA_ERR_DEAD (no text).
+// SEA_OK or SEA_ERR_DEAD (no text). A call that does not wait ends with wake_dispatcher_soon().
 int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
                const void *payload, std::size_t bytes);
 std::size_t frame_room(int rank);
-// Sends what was held back to share a packet: a call that sent something and does not wait ends with it.
-void flush_frames(engine_held_t);
 
 // A message of a layer above, in the statistics. Any thread; the lock held for ranks of other nodes.
 void count_message(int rank, std::uint64_t bytes);

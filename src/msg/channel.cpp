@@ -152,7 +152,7 @@ int run_request(const asking &a, channel_request r)
     });
     const core::locked lock = core::enter();
     cancelled().carry_out();
-    if (!waits(a.opts)) core::flush_frames(core::engine_held);
+    if (!waits(a.opts)) core::wake_dispatcher_soon();
     if (status != SEA_ERR_TIMEOUT || !limited) return status;
     if (*outcome == SEA_ERR_TIMEOUT) table().withdraw(a.name, token);
     return *outcome;
@@ -205,7 +205,7 @@ int sea_channel_open(int sender, int receiver, sea_channel *channel)
     } catch (const std::bad_alloc &) {
         return fail(SEA_ERR_MEMORY, "sea_channel_open: no memory for a channel with rank {}", peer);
     }
-    core::flush_frames(core::engine_held);
+    core::wake_dispatcher_soon();
     return SEA_OK;
 }
 

@@ -165,7 +165,7 @@ bool office::push_stuck()
     return any;
 }
 
-int office::send_remote(core::engine_held_t held, const parcel &p)
+int office::send_remote(core::engine_held_t, const parcel &p)
 {
     if (p.bytes > net_eager) return must_offer;
     if (!core::alive(p.rank)) return fail(SEA_ERR_DEAD, "rank {} has ended", p.rank);
@@ -179,7 +179,7 @@ int office::send_remote(core::engine_held_t held, const parcel &p)
     }
     core::count_message(p.rank, p.bytes);
     send_in_frames(p);
-    core::flush_frames(held);
+    core::wake_dispatcher_soon();
     return SEA_OK;
 }
 
