@@ -27,8 +27,9 @@ inline constexpr std::size_t default_mtu = 1500;
 inline constexpr std::size_t least_datagram = 1400; // holds a frame of 1280 bytes and an ack; on smaller mtus IP cuts
 inline constexpr std::size_t most_payload = 63 * 1024; // of one frame: as long as a datagram on loopback can be
 inline constexpr std::size_t most_datagram = header_bytes + frame_bytes + most_payload + tag_bytes;
-inline constexpr std::size_t gso_bytes = 65000; // of one send that the kernel cuts; its limit is 65507
-inline constexpr unsigned gso_segments = 64;    // the kernel's limit (UDP_MAX_SEGMENTS) on older versions
+inline constexpr std::size_t gso_bytes = 65000;          // of one send that the kernel cuts; its limit is 65507
+inline constexpr unsigned gso_segments = 64;             // the kernel's limit (UDP_MAX_SEGMENTS) on older versions
+inline constexpr std::size_t most_pieces_of_send = 1024; // the kernel's limit, UIO_MAXIOV
 
 // What the kernel charges a socket buffer for a datagram beside its bytes: sk_buff, skb_shared_info, rounding.
 inline constexpr std::size_t packet_overhead = 768;

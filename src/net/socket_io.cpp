@@ -17,7 +17,6 @@
 namespace onesea::net {
 namespace {
 
-constexpr std::size_t most_pieces = 1024; // of one send: UIO_MAXIOV
 constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 // Without the library's preparations for a thread that is cancelled meanwhile, which cost a twentieth of the call.
@@ -89,7 +88,7 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
         auto piece = group[0].pieces[0];
         return quick_send(fd, piece) >= 0 ? 0 : errno;
     }
-    iovec pieces[most_pieces];
+    iovec pieces[most_pieces_of_send];
     std::size_t count = 0;
     for (const datagram &d : group)
         for (unsigned i = 0; i < d.count; ++i) {

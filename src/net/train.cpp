@@ -7,8 +7,6 @@
 namespace onesea::net {
 namespace {
 
-constexpr std::size_t most_pieces_of_send = 1024; // UIO_MAXIOV
-
 std::span<std::byte> bytes_of(datagram &d)
 {
     return {const_cast<std::byte *>(d.pieces[0].data()), d.pieces[0].size()}; // it lies in its room

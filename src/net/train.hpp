@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains: the packets of one send under one tag. Small tags cost as much as the bytes that they protect at an mtu of
-// 1500; a train of 44 packets costs what one packet of its length would.
+// Trains: the packets of one send under one tag. At an mtu of 1500 a tag for each packet took 44 % of the sender's
+// processor time, one for a train of 44 takes 34 %: the bytes themselves, no longer in the first cache, are most of it.
 //
 //   | header, frames, 0..0 | header, frames, 0..0 | .. | header, frames, tag |      all but the last are `train` bytes
 //     first, more            more                        (neither)
