@@ -5,14 +5,13 @@
 // a receiver that wants first what was sent last.
 //
 //   outrun [--bytes N] [--size N] [--flying N]
+#include "common.hpp"
+
 #include <onesea/message.h>
 
-#include <algorithm>
-#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <unistd.h>
@@ -23,17 +22,6 @@ namespace {
 struct settings {
     std::uint64_t bytes = 1u << 30, size = 4096, flying = 64;
 };
-
-[[noreturn]] void give_up(const std::string &why)
-{
-    std::string text = "rank " + std::to_string(sea_rank()) + ": " + why + "; " + sea_last_error();
-    sea_abort(1, text.c_str());
-}
-
-void good(int status, const char *what)
-{
-    if (status != SEA_OK) give_up(std::string(what) + " gave " + sea_status_name(status));
-}
 
 // The most memory that this process ever had, in bytes.
 std::uint64_t peak_memory()
@@ -99,41 +87,12 @@ void last_first(int n)
     good(sea_wait_all(ops.data(), n, SEA_FOREVER), "sea_wait_all");
 }
 
-std::uint64_t number(const char *text)
-{
-    char *end;
-    const std::uint64_t n = std::strtoull(text, &end, 10);
-    if (*end || end == text || n == 0) {
-        std::fprintf(stderr, "outrun: '%s' is no number above 0\n", text);
-        std::exit(2);
-    }
-    return n;
-}
-
-settings read(int argc, char **argv)
-{
-    settings s;
-    const struct {
-        const char *name;
-        std::uint64_t settings::*where;
-    } options[] = {{"--bytes", &settings::bytes}, {"--size", &settings::size}, {"--flying", &settings::flying}};
-    for (int i = 1; i < argc; i += 2) {
-        auto at = std::find_if(std::begin(options), std::end(options),
-                               [&](auto &o) { return std::strcmp(o.name, argv[i]) == 0; });
-        if (at == std::end(options) || i + 1 == argc) {
-            std::fprintf(stderr, "usage: outrun [--bytes N] [--size N] [--flying N]\n");
-            std::exit(2);
-        }
-        s.*at->where = number(argv[i + 1]);
-    }
-    return s;
-}
-
 } // namespace
 
 int main(int argc, char **argv)
 {
-    const settings s = read(argc, argv);
+    settings s;
+    read_options(argc, argv, {{"--bytes", &s.bytes, 1}, {"--size", &s.size, 1}, {"--flying", &s.flying, 1}});
     if (sea_init(nullptr) != SEA_OK || sea_size() != 2) return 1;
     std::size_t bound = 0;
     good(sea_message_memory(nullptr, &bound), "sea_message_memory");
