@@ -217,10 +217,11 @@ typedef struct sea_counter {
 
 #define SEA_NOWAIT 1u  /* start only; completion is told by counters and fences */
 #define SEA_ORDERED 2u /* takes effect after all earlier operations of this rank on that target that have the flag */
+#define SEA_JOIN 4u    /* sea_put() only: small puts with one handle, see there */
 
 typedef struct sea_opts {
     size_t size;                  /* sizeof(sea_opts) */
-    unsigned flags;               /* SEA_NOWAIT | SEA_ORDERED */
+    unsigned flags;               /* SEA_NOWAIT | SEA_ORDERED | SEA_JOIN */
     sea_op *op;                   /* not NULL: start only, the handle goes here */
     sea_op after;                 /* start when this has completed remotely: a handle, SEA_OP_ALL or SEA_OP_NONE */
     sea_counter *origin_counter;  /* not NULL: += 1 at local completion */
@@ -282,7 +283,14 @@ int sea_poll(void);
  * error found by the call nothing has been written. Data is not converted. Concurrent access to the same bytes without
  * synchronisation gives any mix of them; aligned 8-byte puts and gets inside a node are not torn. */
 
-/* Writes `bytes` from this process's memory to a global address. */
+/* Writes `bytes` from this process's memory to a global address.
+ *
+ * Many small puts to another node cost least with SEA_JOIN, which gives them one handle. `op` is needed; `after`,
+ * counters and SEA_ORDERED are not allowed (SEA_ERR_INVALID). Where *op is SEA_OP_NONE the put begins an operation, which
+ * later ones may join. Else the put becomes part of the operation that *op names, which then completes when all its puts
+ * have, with the first error among them; the call does not wait, and `source` may be reused when it returns.
+ * SEA_ERR_STATE: the operation takes no more puts, and nothing was written. It takes up to 1024 of up to 1024 bytes to
+ * one rank, until it has completed, a fence covers it, or something is to start after it; it may end this at any time. */
 int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *opts);
 
 /* Reads `bytes` from a global address into this process's memory. */

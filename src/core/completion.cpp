@@ -200,7 +200,7 @@ void complete(operation *op, int status)
     if (op->remote_counter) bump(op->remote_counter);
     if (!op->external) {
         peer &p = e.peer_of(op->target);
-        --p.unfinished[op->epoch];
+        p.unfinished[op->epoch] -= 1 + op->joined;
         if (op->counted_ordered) --p.ordered;
     }
     op->state = operation::phase::done;

@@ -175,6 +175,9 @@ int sea_unregister(sea_addr address)
 
 void *sea_local(sea_addr address)
 {
+    sea_window_ *window;
+    std::uint64_t *word;
+    if (sea_fast_word_(address & ~sea_addr(7), &window, &word)) return reinterpret_cast<char *>(word) + address % 8;
     if (check_started("sea_local")) return nullptr;
     auto &e = engine();
     int rank = rank_of(address);

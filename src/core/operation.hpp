@@ -39,6 +39,7 @@ struct operation_state {
     bool counted_ordered = false;
     bool external = false;  // a layer above makes and completes it; no fence counts it
     bool in_order = false;  // SEA_OP_ALL waits for it
+    bool open = false;      // further puts may join it
     std::uint8_t epoch = 0; // of its peer's fence
     std::uint8_t kind = SEA_ERROR_PUT;
     std::int32_t target = -1;
@@ -47,6 +48,7 @@ struct operation_state {
     std::int32_t failed_start = SEA_OK; // what became of its start condition
     std::uint32_t parts = 0;
     bool ack_part = false;                    // one of the parts ends when all messages have been executed
+    std::uint32_t joined = 0;                 // puts beside the first; its peer counts them, too
     std::uint32_t deliveries = 0;             // messages of transports that still point here
     std::uint32_t answers = 0;                // parts that end when the last of reply_bytes has come
     std::uint64_t reply_bytes = 0;            // get: still to come

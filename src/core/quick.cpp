@@ -6,6 +6,10 @@
 //
 // Operations that start after *all* earlier ones count these puts as well. While such an operation waits, no put is
 // quick, so that it does not wait for later ones for ever.
+//
+// With SEA_JOIN such puts have one handle: they are further messages of the operation that the first of them began. It
+// is open to them as long as nobody waits for more than its own end: once something starts after it, or after all, or a
+// fence covers it, later puts are to begin another.
 #include "core/transfer.hpp"
 
 #include <cstring>
@@ -13,7 +17,8 @@
 namespace onesea::core {
 namespace {
 
-constexpr std::size_t quick_limit = 1024; // bytes
+constexpr std::size_t quick_limit = 1024;   // bytes
+constexpr std::uint32_t most_joined = 1023; // puts beside the first
 
 bool in_reach(place target, std::size_t bytes)
 {
@@ -23,7 +28,68 @@ bool in_reach(place target, std::size_t bytes)
     return offset != 0 && offset < limit && bytes <= limit - offset;
 }
 
+bool may_join(const operation *op, const peer &p, place target, const void *source, std::size_t bytes)
+{
+    return op->open && op->state == operation::phase::active && op->status == SEA_OK && op->epoch == p.epoch &&
+           op->joined < most_joined && op->dependents.empty() && engine().waiting_for_all == 0 && p.carrier &&
+           p.unfinished[0] + p.unfinished[1] < most_unfinished && source && bytes - 1 < quick_limit &&
+           in_reach(target, bytes);
+}
+
+// The rest of what small puts have in common; `done` is counted by the caller.
+void send_small(peer &p, place target, const void *source, std::size_t bytes, std::uint64_t id, delivery *done)
+{
+    if (!p.row) p.row = &engine().counts->row_of(target.rank); // as count() does, without the way to the peer
+    ++p.row->counts.puts;
+    p.row->counts.bytes_out += bytes;
+    outgoing m;
+    m.head.type = frame_type::put;
+    m.head.position = target.position;
+    m.head.id = id;
+    m.payload = source;
+    m.bytes = bytes;
+    m.done = done;
+    p.carrier->send(target.rank, m);
+    activity();
+}
+
+int join(place target, const void *source, std::size_t bytes, sea_op handle)
+{
+    auto &e = engine();
+    locked lock = enter();
+    operation *op = e.operations.find(handle);
+    if (!op || op->target < 0 || op->target != target.rank)
+        return fail(SEA_ERR_STATE, "sea_put: {:#x} is no operation on rank {} that puts may join", handle, target.rank);
+    peer &p = e.peer_of(target.rank);
+    if (!may_join(op, p, target, source, bytes))
+        return fail(SEA_ERR_STATE, "sea_put: the operation {:#x} does not take this put, or no more of them", handle);
+    ++op->joined;
+    ++op->deliveries;
+    ++p.unfinished[p.epoch];
+    send_small(p, target, source, bytes, handle, op);
+    return SEA_OK;
+}
+
 } // namespace
+
+int join_put(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts)
+{
+    if (int s = check_started("sea_put")) return s;
+    if (!known_size(opts)) return check_opts(opts, sea_addr_rank(target));
+    if (!opts->op || (opts->flags & ~(SEA_JOIN | SEA_NOWAIT)) || opts->after != SEA_OP_NONE || opts->origin_counter ||
+        opts->remote_counter || opts->target_counter != SEA_NULL || raw_counter(opts))
+        return fail(SEA_ERR_INVALID,
+                    "sea_put: the flags are {:#x}; SEA_JOIN wants `op`, and neither `after`, counters nor other flags",
+                    opts->flags);
+    if (*opts->op != SEA_OP_NONE) return join(place_of(target), source, bytes, *opts->op);
+    sea_opts first = SEA_OPTS_INIT;
+    first.op = opts->op;
+    int s = put("sea_put", place_for(target, bytes, &first), source, bytes, &first);
+    if (s != SEA_OK || *opts->op == SEA_OP_NONE || bytes > quick_limit) return s;
+    locked lock = enter();
+    if (operation *op = engine().operations.find(*opts->op)) op->open = op->ack_part && !op->awaits_reply;
+    return SEA_OK;
+}
 
 void remember_carrier(int rank)
 {
@@ -76,18 +142,7 @@ int quick_put(place target, const void *source, std::size_t bytes, const sea_opt
     if (!p.carrier) return not_native; // it has ended meanwhile
     ++p.unfinished[p.epoch];
     ++e.quick_unfinished;
-    if (!p.row) p.row = &e.counts->row_of(target.rank); // as count() does, without the way to the peer
-    ++p.row->counts.puts;
-    p.row->counts.bytes_out += bytes;
-    outgoing m;
-    m.head.type = frame_type::put;
-    m.head.position = target.position;
-    m.head.id = quick_id;
-    m.payload = source;
-    m.bytes = bytes;
-    m.done = &p.quick[p.epoch];
-    p.carrier->send(target.rank, m);
-    activity();
+    send_small(p, target, source, bytes, quick_id, &p.quick[p.epoch]);
     return SEA_OK;
 }
 

@@ -75,7 +75,8 @@ static void transfers(sea_addr there, int rank)
     sea_piece piece;
     size_t counts[2] = {8, 4};
     int64_t strides[1] = {16};
-    sea_opts opts = SEA_OPTS_INIT;
+    const sea_opts fresh = SEA_OPTS_INIT;
+    sea_opts opts = fresh;
     sea_op ops[2] = {SEA_OP_NONE, SEA_OP_NONE};
     sea_counter done = {0};
     int index = 0, count = 0, indices[2], finished = 0;
@@ -115,6 +116,12 @@ static void transfers(sea_addr there, int rank)
     OK(sea_wait_all(ops, 2, 10.0));
     OK(sea_wait(SEA_OP_NONE, 0.0));
     OK(sea_test(SEA_OP_NONE, &finished));
+    opts = fresh;
+    opts.flags = SEA_JOIN;
+    opts.op = &ops[0];
+    ops[0] = SEA_OP_NONE;
+    OK(sea_put(there, out, 8, &opts));
+    OK(sea_wait(ops[0], 10.0));
     OK(sea_counter_wait(&done, 3, 10.0));
     OK(sea_counter_take(&done, 3, 10.0));
     opts.flags = SEA_NOWAIT;

@@ -8,6 +8,7 @@
 namespace acp {
 namespace {
 
+constexpr std::size_t small_copy = 1024;     // bytes; those that may join others
 constexpr std::size_t short_copy = 64 << 10; // bytes; longer ones need no short cut
 
 sea_opts start_options(sea_op *op, sea_op after)
@@ -39,11 +40,29 @@ bool copy_at_once(sea_addr to, sea_addr from, std::size_t bytes)
     return (bytes == 8 ? sea_get(target, from, 8, nullptr) : sea_get(target, from, bytes, nullptr)) == SEA_OK;
 }
 
+// A small one to another node: 0, and nothing was done or told, if it is to be made in the usual way.
+acp_handle_t copy_small(sea_addr to, sea_addr from, std::size_t bytes)
+{
+    const job_state &j = job();
+    const int rank = sea_addr_rank(to);
+    if (bytes - 1 >= small_copy || (rank >= j.first_near && rank <= j.last_near)) return 0;
+    const void *source = own_memory(from, bytes);
+    if (!source) return 0;
+    if (acp_handle_t handle = in_flight().join(to, source, bytes)) return handle;
+    sea_op op = SEA_OP_NONE;
+    sea_opts opts = start_options(&op, SEA_OP_NONE);
+    opts.flags = SEA_JOIN;
+    return sea_put(to, source, bytes, &opts) == SEA_OK ? in_flight().started(op, true) : 0;
+}
+
 acp_handle_t copy(sea_addr to, sea_addr from, std::size_t bytes, acp_handle_t order)
 {
     sea_op after;
     if (!ready("acp_copy") || !in_flight().condition("acp_copy", order, &after)) return 0;
-    if (after == SEA_OP_NONE && copy_at_once(to, from, bytes)) return in_flight().done();
+    if (after == SEA_OP_NONE) {
+        if (copy_at_once(to, from, bytes)) return in_flight().done();
+        if (acp_handle_t handle = copy_small(to, from, bytes)) return handle;
+    }
     sea_op op = SEA_OP_NONE;
     const sea_opts opts = start_options(&op, after);
     if (sea_copy(to, from, bytes, &opts) == SEA_OK) return in_flight().started(op);
@@ -80,9 +99,7 @@ using namespace acp;
 
 acp_handle_t acp_copy(acp_ga_t dst, acp_ga_t src, size_t size, acp_handle_t order)
 {
-    const sea_addr to = address_of(dst), from = address_of(src);
-    if (order == acp_handle_t(ACP_HANDLE_NULL) && copy_at_once(to, from, size)) return in_flight().done();
-    return copy(to, from, size, order);
+    return copy(address_of(dst), address_of(src), size, order);
 }
 
 #define ACP_UPDATE(name, width, kind)                                                                        \

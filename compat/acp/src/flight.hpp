@@ -5,6 +5,11 @@
 // their operation of onesea.h, until they and all before them are complete; that is also how ACP reports: in order. One
 // thread at a time waits for, or looks at, the front; others wait for it. Start conditions are looked up here and left
 // to onesea.h, which starts each operation as soon as its own condition holds.
+//
+// Small copies to one process of another node that follow each other share an operation (SEA_JOIN) and a place in the
+// queue, which is complete as a whole. The last one is open to further copies until it is full, another access comes,
+// or somebody asks for its end, so that nobody waits for copies made later. Joining never waits, and so is done under
+// the mutex.
 #pragma once
 
 #include "acp.h"
@@ -23,7 +28,9 @@ class flight {
   public:
     // The handle of an access that is complete, and of one that is under way.
     acp_handle_t done() { return last_.fetch_add(1, std::memory_order_relaxed) + 1; }
-    acp_handle_t started(sea_op op);
+    acp_handle_t started(sea_op op, bool open = false);
+    // The handle of a copy that has joined those before it; 0: it cannot.
+    acp_handle_t join(sea_addr to, const void *from, std::size_t bytes);
 
     // The operation to start after. False: that access has failed, or was never made; it is told.
     bool condition(const char *function, acp_handle_t order, sea_op *after)
@@ -37,9 +44,12 @@ class flight {
     std::size_t size() const { return size_.load(std::memory_order_acquire); }
 
   private:
-    struct access {
-        acp_handle_t handle;
+    struct handles {
+        acp_handle_t first, last;
+    };
+    struct access : handles {
         sea_op op;
+        bool open; // only the last one
     };
     using guard = std::unique_lock<std::mutex>;
 
@@ -49,11 +59,12 @@ class flight {
     std::condition_variable front_free_;
     bool front_taken_ = false; // a thread waits for the front, without the mutex
     std::deque<access> queue_;
-    std::deque<acp_handle_t> failed_; // the last ones, for start conditions
+    std::deque<handles> failed_; // the last ones, for start conditions
 
     bool look_up(const char *function, acp_handle_t order, sea_op *after);
     bool covers(acp_handle_t upto) const;
     bool finish_front(guard &lock, double seconds);
+    void look_at_times(guard &lock, acp_handle_t newest);
 };
 
 flight &in_flight();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <thread>
 
 using namespace battery;
 
@@ -237,6 +238,95 @@ STEP(what_waits_for_a_failed_access_fails)
     } else {
         errors_expected += 1;
     }
+    acp_sync();
+}
+
+STEP(small_copies_in_a_row_arrive_and_complete_in_order)
+{
+    if (self.n < 2) return;
+    constexpr std::size_t each = 24, copies = 5000;
+    registered<unsigned char> here(each * copies), there(each * copies);
+    const acp_ga_t far = everywhere(there.at(0))[std::size_t(self.right())];
+    for (std::size_t i = 0; i < each * copies; ++i) here[i] = static_cast<unsigned char>(i * 31 + std::size_t(self.me));
+    acp_sync();
+    acp_handle_t last = 0, middle = 0;
+    for (std::size_t i = 0; i < copies; ++i) {
+        const acp_handle_t h = acp_copy(far + i * each, here.at(i * each), each, ACP_HANDLE_NULL);
+        CHECK(h > last);
+        last = h;
+        if (i == copies / 2) middle = h;
+        if (i % 700 == 0) acp_inquire(h);
+    }
+    acp_complete(middle);
+    EQUAL(acp_inquire(middle), 0);
+    fill_words(2, 0);
+    const acp_handle_t after = acp_copy(word_of(self.me, 0), far + (copies - 1) * each, 8, last);
+    acp_complete(after);
+    EQUAL(acp_inquire(last), 0);
+    CHECK(std::memcmp(words(), &here[(copies - 1) * each], 8) == 0);
+    acp_sync();
+    bool good = true;
+    for (std::size_t i = 0; i < each * copies; ++i)
+        good &= there[i] == static_cast<unsigned char>(i * 31 + std::size_t(self.left()));
+    CHECK(good);
+    acp_sync();
+}
+
+STEP(small_copies_of_many_threads_each_complete)
+{
+    if (self.n < 2) return;
+    constexpr std::size_t threads = 4, copies = 400;
+    registered<std::uint64_t> here(threads * copies), there(threads * copies);
+    const acp_ga_t far = everywhere(there.at(0))[std::size_t(self.right())];
+    for (std::size_t i = 0; i < threads * copies; ++i) here[i] = i + 1;
+    std::vector<std::thread> all;
+    std::atomic<int> wrong{0};
+    for (std::size_t me = 0; me < threads; ++me)
+        all.emplace_back([&, me] {
+            for (std::size_t i = me * copies; i < (me + 1) * copies; ++i) {
+                const acp_handle_t h = acp_copy(far + i * 8, here.at(0) + i * 8, 8, ACP_HANDLE_NULL);
+                wrong += h <= 0;
+                if (i % 50 == me) acp_complete(h);
+                if (i % 50 == me && acp_inquire(h)) ++wrong;
+            }
+            acp_complete(acp_handle_t(ACP_HANDLE_ALL));
+        });
+    for (std::thread &one : all) one.join();
+    EQUAL(wrong.load(), 0);
+    acp_sync();
+    bool good = true;
+    for (std::size_t i = 0; i < threads * copies; ++i) good &= there[i] == i + 1;
+    CHECK(good);
+    acp_sync();
+}
+
+STEP(a_small_copy_that_fails_among_others_is_told_and_the_others_arrive)
+{
+    if (self.n < 2) return;
+    registered<std::uint64_t> gone(8), there(64); // what is registered later may get the address that is gone
+    const acp_ga_t stale = everywhere(gone.at(0))[std::size_t(self.right())];
+    const acp_ga_t far = everywhere(there.at(0))[std::size_t(self.right())];
+    acp_sync();
+    {
+        registered<std::uint64_t> end(std::move(gone));
+    }
+    fill_words(64, 3);
+    for (std::size_t i = 0; i < 64; ++i) words()[i] = i;
+    acp_sync();
+    const std::uint64_t before = acp_onesea_errors();
+    acp_handle_t bad = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+        if (i == 20) bad = acp_copy(stale, word_of(self.me, 0), 8, ACP_HANDLE_NULL);
+        CHECK(acp_copy(far + i * 8, word_of(self.me, i), 8, ACP_HANDLE_NULL) > 0);
+    }
+    acp_complete(acp_handle_t(ACP_HANDLE_ALL));
+    EQUAL(acp_onesea_errors() - before, 1u);
+    errors_expected += 1;
+    if (bad) ERROR_OF("has failed", EQUAL(acp_copy(far, word_of(self.me, 0), 8, bad), 0));
+    EQUAL(acp_copy(far, word_of(self.me, 0), 8, ACP_HANDLE_NULL) > 0, true);
+    acp_complete(acp_handle_t(ACP_HANDLE_ALL));
+    acp_sync();
+    for (std::size_t i = 0; i < 64; ++i) EQUAL(there[i], i);
     acp_sync();
 }
 
