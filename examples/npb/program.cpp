@@ -72,7 +72,7 @@ std::string program_name(char **argv)
     return slash != nullptr ? slash + 1 : argv[0];
 }
 
-bool run(const benchmark &what, const options &chosen, comm &peers)
+bool run(const benchmark &what, const options &chosen, measured_comm &peers)
 {
     const bool talks = peers.rank() == 0;
     const auto [text, iterations] = what.prepare(chosen.problem_class, peers.size());
@@ -86,18 +86,19 @@ bool run(const benchmark &what, const options &chosen, comm &peers)
     const result found = what.run(chosen.problem_class, peers, [&](int iteration, const std::string &note) {
         line.show(iteration, peers.seconds() - start, note);
     });
+    const spending spent = peers.spent();
     const auto traffic = peers.traffic();
     if (talks) {
         line.end();
-        print(found, traffic);
-        if (!chosen.report.empty() && !write_report(chosen.report, found, peers.size()))
+        print(found, spent, traffic);
+        if (!chosen.report.empty() && !write_report(chosen.report, found, spent, peers.size()))
             throw std::runtime_error("cannot write " + chosen.report + ": " + std::strerror(errno));
     }
     peers.barrier(); // nobody frees memory that others still write to
     return found.verified;
 }
 
-int call(const benchmark &what, int argc, char **argv, comm &peers)
+int call(const benchmark &what, int argc, char **argv, measured_comm &peers)
 {
     const std::string name = program_name(argv);
     try {
@@ -119,7 +120,7 @@ int call(const benchmark &what, int argc, char **argv, comm &peers)
 int run_program(const benchmark &what, int argc, char **argv)
 {
     try {
-        auto peers = join(argc, argv);
+        auto peers = std::make_unique<measured_comm>(join(argc, argv));
         const int code = call(what, argc, argv, *peers);
         peers.reset();
         leave();

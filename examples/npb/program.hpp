@@ -13,6 +13,14 @@ struct bad_call : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// What find_problem() of a kernel gave for that letter, or bad_call if it gave none.
+template <typename Problem>
+const Problem &known(const Problem *found, char name)
+{
+    if (found == nullptr) throw bad_call(std::string("class '") + name + "' is unknown; use S, W, A or B");
+    return *found;
+}
+
 // Told before the run, on rank 0: "matrix of order 1400, 15 iterations".
 struct plan {
     std::string text;

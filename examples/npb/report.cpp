@@ -27,6 +27,18 @@ void print_row(const std::string &who, const std::string &transport, unsigned lo
                 operations > 0 ? static_cast<double>(bytes) / static_cast<double>(operations) : 0.0);
 }
 
+void print_spending(const spending &spent)
+{
+    std::printf("\n  of a rank's time, s: computing %.4f", spent.computing);
+    const std::pair<const char *, double> calls[] = {
+        {"counts for all", spent.gathering}, {"keys", spent.delivering}, {"vectors and sums", spent.exchanging}};
+    for (const auto &[name, seconds] : calls)
+        if (seconds > 0) std::printf(", %s %.4f", name, seconds);
+    std::printf(
+        "\n  of a processor's, s: program and library %.4f, system %.4f; gave it up %.0f times, lost it %.0f times\n",
+        spent.user, spent.system, spent.sleeps, spent.losses);
+}
+
 void print_by_transport(const std::vector<pair_traffic> &traffic)
 {
     struct total {
@@ -62,11 +74,12 @@ void progress_line::end()
     if (live_) std::putchar('\n');
 }
 
-void print(const result &given, const std::vector<pair_traffic> &traffic)
+void print(const result &given, const spending &spent, const std::vector<pair_traffic> &traffic)
 {
     std::printf("\nVERIFICATION %s\n", given.verified ? "SUCCESSFUL" : "FAILED");
     for (const auto &line : given.details) std::printf("  %s\n", line.c_str());
     std::printf("\n  time      %8.3f s\n  speed     %8.1f Mop/s\n", given.seconds, given.mops);
+    print_spending(spent);
     if (traffic.empty()) return;
     std::printf("\n  %-14s %-9s %12s %16s %12s\n", "from -> to", "transport", "operations", "bytes", "bytes each");
     if (traffic.size() > most_pairs) return print_by_transport(traffic);
@@ -75,12 +88,16 @@ void print(const result &given, const std::vector<pair_traffic> &traffic)
                   pair.bytes);
 }
 
-bool write_report(const std::string &path, const result &given, int ranks)
+bool write_report(const std::string &path, const result &given, const spending &spent, int ranks)
 {
     FILE *file = std::fopen(path.c_str(), "w");
     if (file == nullptr) return false;
     std::fprintf(file, "ranks %d\nseconds %.6f\nmops %.2f\nverified %s\n", ranks, given.seconds, given.mops,
                  given.verified ? "yes" : "no");
+    std::fprintf(file, "computing %.6f\ngathering %.6f\ndelivering %.6f\nexchanging %.6f\n", spent.computing,
+                 spent.gathering, spent.delivering, spent.exchanging);
+    std::fprintf(file, "user %.6f\nsystem %.6f\nsleeps %.1f\nlosses %.1f\n", spent.user, spent.system, spent.sleeps,
+                 spent.losses);
     for (const auto &[name, value] : given.values) std::fprintf(file, "%s %s\n", name.c_str(), value.c_str());
     return std::fclose(file) == 0;
 }

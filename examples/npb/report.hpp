@@ -2,7 +2,7 @@
 // What a person sees of a run: progress, verdict, tables; and what a script reads of it.
 #pragma once
 
-#include "comm.hpp"
+#include "measured.hpp"
 
 #include <string>
 #include <utility>
@@ -33,10 +33,11 @@ struct result {
     std::vector<std::pair<std::string, std::string>> values; // name and value, for scripts
 };
 
-// Verdict, time, speed and traffic between pairs of ranks (a summary by transport if there are many).
-void print(const result &given, const std::vector<pair_traffic> &traffic);
+// Verdict, time, speed, where the time went and traffic between pairs of ranks (a summary by transport if there are
+// many).
+void print(const result &given, const spending &spent, const std::vector<pair_traffic> &traffic);
 
 // Writes "name value" lines for a script. False, with errno, if the file cannot be written.
-bool write_report(const std::string &path, const result &given, int ranks);
+bool write_report(const std::string &path, const result &given, const spending &spent, int ranks);
 
 } // namespace npb

@@ -9,16 +9,9 @@ namespace {
 
 using namespace npb;
 
-const cg::problem &named(char name)
-{
-    const cg::problem *found = cg::find_problem(name);
-    if (found == nullptr) throw bad_call(std::string("class '") + name + "' is unknown; use S, W, A or B");
-    return *found;
-}
-
 plan prepare(char name, int ranks)
 {
-    const cg::problem &given = named(name);
+    const cg::problem &given = known(cg::find_problem(name), name);
     if (!cg::grid::fits(ranks)) throw bad_call("CG runs on a power of two of ranks, not on " + std::to_string(ranks));
     return {"matrix of order " + std::to_string(given.order) + ", " + std::to_string(given.iterations) + " iterations",
             given.iterations};
@@ -34,7 +27,7 @@ std::string text(const char *format, Values... values)
 
 result run(char name, comm &peers, const std::function<void(int, const std::string &)> &show)
 {
-    const cg::problem &given = named(name);
+    const cg::problem &given = known(cg::find_problem(name), name);
     cg::kernel kernel(given, peers);
     const auto found = kernel.run([&](int iteration, double zeta) { show(iteration, text("zeta %17.13f   ", zeta)); });
     const double error = cg::error_of(given, found.zeta);

@@ -9,16 +9,9 @@ using namespace npb;
 
 constexpr int most_ranks = 256; // a process then has at least 256 keys, and each a few buckets
 
-const is::problem &named(char name)
-{
-    const is::problem *found = is::find_problem(name);
-    if (found == nullptr) throw bad_call(std::string("class '") + name + "' is unknown; use S, W, A or B");
-    return *found;
-}
-
 plan prepare(char name, int ranks)
 {
-    const is::problem &given = named(name);
+    const is::problem &given = known(is::find_problem(name), name);
     if (ranks > most_ranks)
         throw bad_call("IS runs on up to " + std::to_string(most_ranks) + " ranks, not on " + std::to_string(ranks));
     return {std::to_string(given.keys()) + " keys from 0 to " + std::to_string(given.range() - 1) + ", " +
@@ -28,7 +21,7 @@ plan prepare(char name, int ranks)
 
 result run(char name, comm &peers, const std::function<void(int, const std::string &)> &show)
 {
-    const is::problem &given = named(name);
+    const is::problem &given = known(is::find_problem(name), name);
     is::kernel kernel(given, peers);
     const auto found = kernel.run([&](int iteration) { show(iteration, {}); });
     const int all = is::tests * is::iterations;
