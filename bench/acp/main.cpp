@@ -22,7 +22,8 @@ constexpr const char *help_text =
     "512\n"
     "                  copies) and acp_complete(); beside it MPI_Put with flush and MPI_Send of the installed MPIs, "
     "over\n"
-    "                  TCP on the same loopback, with the same windows\n"
+    "                  TCP on the same loopback, with the same windows. Open MPI yields the processor while it waits\n"
+    "                  only where there are more processes than processors\n"
     "  malloc, free    100 acp_malloc() of 1 to 32768 bytes, then 100 acp_free() in random order\n"
     "  push_back_list  100 acp_push_back_list() of 8 bytes; list and element on the same process\n"
     "  get8            100 times acp_copy() of 8 bytes to the own process and acp_complete()\n"
@@ -30,6 +31,7 @@ constexpr const char *help_text =
     "                  target local: on the own process; waiting: on a process of the same node (shm), of another "
     "(net).\n"
     "                  Ratios: local and net by get8 over net; shm by local, then by get8\n"
+    "  libacp          what acp_init() adds to what a process owns after sea_init()\n"
     "  init, talk, tables  as `onesea bench memory`: what the layers under ACP own in a job of up to a million "
     "processes\n"
     "  registration_N  bytes that each of N registrations costs the process\n"
@@ -38,8 +40,8 @@ constexpr const char *help_text =
     "                  2000) were made, used and freed\n";
 
 const std::vector<std::string> functions = {"malloc", "free", "push_back_list", "get8"};
-const std::vector<std::string> case_names = {"copy", "malloc", "free",   "push_back_list", "get8",
-                                             "init", "talk",   "tables", "registration",   "churn"};
+const std::vector<std::string> case_names = {"copy", "malloc", "free",   "push_back_list", "get8", "init",
+                                             "talk", "tables", "libacp", "registration",   "churn"};
 
 struct session {
     options opts;
@@ -163,6 +165,8 @@ bool measure_memory(session &s, const budget &time)
     const auto wants = [&](const char *name) { return s.opts.wants_case(name) && !time.spent(); };
     if (s.opts.wants_path("net") && (wants("init") || wants("talk") || wants("tables")))
         good = measure_processes(s, time) && good;
+    for (const std::string path : {"shm", "net"})
+        if (s.opts.wants_path(path) && wants("libacp")) good = run_worker(s, path, {"libacp"}, time) && good;
     std::vector<std::string> counts;
     for (const std::string n : {"128", "10000", "100000"}) counts.push_back("registered:" + n);
     if (s.opts.wants_path("shm") && wants("registration")) good = run_worker(s, "shm", counts, time) && good;
@@ -214,6 +218,7 @@ void add_memory(const session &s, std::vector<figure> &all)
         summarise(f, *runs);
         all.push_back(f);
     };
+    for (const std::string path : {"shm", "net"}) add("libacp", path, "libacp", 0);
     for (std::size_t n : {128, 10000, 100000}) add(fmt::format("registration_{}", n), "shm", "registration", n);
     for (const std::string path : {"shm", "net"})
         for (const std::string when : {"churn_before", "churn_after"}) add(when, path, when, s.churned());

@@ -8,6 +8,9 @@
  * calls - rounds of 100 acp_malloc(), 100 acp_free() in random order, 100 acp_push_back_list(), 100 reads of 8 bytes,
  * on process 1 and (NAME_local) on process 0; a sample is the mean of the 100 of a round.
  *
+ * libacp - what acp_init() adds to what sea_init() took: the own memory of the library, of its messages of a
+ * collective, and the first pages of the starter memory.
+ *
  * registered:N - what each of N registrations costs the process.
  *
  * churn:N - what the process owns before and after N channels, lists and vectors have been made, used and freed. */
@@ -16,6 +19,7 @@
 
 #include <acp.h>
 #include <fcntl.h>
+#include <onesea.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +189,19 @@ static void say_memory(const char *name, size_t count, double value)
     printf("result %s memory_bytes %zu %.1f %.1f 1\n", name, count, value, value);
 }
 
+/* Before and after acp_init(), which starts the library only if that has not been done. */
+static double libacp_bytes;
+
+static int init_and_weigh(int *argc, char ***argv)
+{
+    if (sea_init(NULL) != SEA_OK) return 1;
+    owned_bytes();
+    const double before = owned_bytes();
+    if (acp_init(argc, argv) != 0) return 1;
+    libacp_bytes = owned_bytes() - before;
+    return 0;
+}
+
 static void run_registered(size_t n)
 {
     static char memory[4096];
@@ -262,6 +279,8 @@ static void run_case(const char *argument)
     } else if (strcmp(argument, "calls") == 0) {
         if (me == 0) run_calls(other, "");
         if (me == 0) run_calls(me, "_local");
+    } else if (strcmp(argument, "libacp") == 0) {
+        if (me == 0) say_memory("libacp", 0, libacp_bytes);
     } else if (sscanf(argument, "registered:%zu", &n) == 1 && n > 0) {
         if (me == 0) run_registered(n);
     } else if (sscanf(argument, "churn:%zu", &n) == 1 && n > 0) {
@@ -276,7 +295,7 @@ static void run_case(const char *argument)
 int main(int argc, char **argv)
 {
     int cores[2];
-    if (acp_init(&argc, &argv) != 0) return 1;
+    if (init_and_weigh(&argc, &argv) != 0) return 1;
     me = acp_rank();
     if (argc < 5 || strcmp(argv[1], "--ms") != 0 || sscanf(argv[4], "%d,%d", &cores[0], &cores[1]) != 2 ||
         acp_procs() != 2) {

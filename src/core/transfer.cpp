@@ -318,10 +318,10 @@ using namespace onesea::core;
 
 int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *opts)
 {
+    if (opts && (opts->flags & SEA_JOIN)) return join_put(target, source, bytes, opts);
     if (plain(opts) &&
         (quick_word(target, source, bytes) == SEA_OK || quick_put(place_of(target), source, bytes, opts) == SEA_OK))
         return SEA_OK;
-    if (opts && (opts->flags & SEA_JOIN)) return join_put(target, source, bytes, opts);
     if (int s = check_started("sea_put")) return s;
     return core::put("sea_put", place_for(target, bytes, opts), source, bytes, opts);
 }

@@ -46,8 +46,8 @@ inline bool plain(const sea_opts *opts)
 // Puts to that rank may be quick from now on, if it is reached by messages.
 void remember_carrier(int rank);
 
-// quick.cpp; the first and the last with plain options only: SEA_OK if the put was made without an operation; not_native: the long way,
-// which also finds what is wrong.
+// quick.cpp; the first and the last with plain options only: SEA_OK if the put was made without an operation;
+// not_native: the long way, which also finds what is wrong.
 int quick_put(place target, const void *source, std::size_t bytes, const sea_opts *opts);
 // With SEA_JOIN: begins an operation, or joins one.
 int join_put(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts);

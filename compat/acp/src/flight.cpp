@@ -34,7 +34,7 @@ acp_handle_t flight::started(sea_op op, bool open)
 {
     if (op == SEA_OP_NONE) return done();
     guard lock(mutex_);
-    const acp_handle_t handle = last_.fetch_add(1, std::memory_order_relaxed) + 1;
+    const acp_handle_t handle = next();
     if (!queue_.empty()) queue_.back().open = false;
     queue_.push_back({{handle, handle}, op, open});
     size_.store(queue_.size(), std::memory_order_release);
@@ -55,7 +55,7 @@ acp_handle_t flight::join(sea_addr to, const void *from, std::size_t bytes)
         before.open = false;
         return 0;
     }
-    const acp_handle_t handle = before.last = last_.fetch_add(1, std::memory_order_relaxed) + 1;
+    const acp_handle_t handle = before.last = next();
     look_at_times(lock, handle);
     return handle;
 }

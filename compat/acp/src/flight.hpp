@@ -21,13 +21,33 @@
 #include <cstddef>
 #include <deque>
 #include <mutex>
+#include <thread>
 
 namespace acp {
 
+// Taken for every small copy, and never held while its owner waits: it costs one atomic operation.
+class short_lock {
+  public:
+    void lock()
+    {
+        while (held_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    }
+    void unlock() { held_.store(false, std::memory_order_release); }
+
+  private:
+    std::atomic<bool> held_{false};
+};
+
 class flight {
+    using guard = std::unique_lock<short_lock>;
+
   public:
     // The handle of an access that is complete, and of one that is under way.
-    acp_handle_t done() { return last_.fetch_add(1, std::memory_order_relaxed) + 1; }
+    acp_handle_t done()
+    {
+        guard lock(mutex_);
+        return next();
+    }
     acp_handle_t started(sea_op op, bool open = false);
     // The handle of a copy that has joined those before it; 0: it cannot.
     acp_handle_t join(sea_addr to, const void *from, std::size_t bytes);
@@ -51,16 +71,20 @@ class flight {
         sea_op op;
         bool open; // only the last one
     };
-    using guard = std::unique_lock<std::mutex>;
-
-    std::atomic<acp_handle_t> last_{0};
+    std::atomic<acp_handle_t> last_{0}; // written under the lock
     std::atomic<std::size_t> size_{0};
-    std::mutex mutex_;
-    std::condition_variable front_free_;
-    bool front_taken_ = false; // a thread waits for the front, without the mutex
+    short_lock mutex_;
+    std::condition_variable_any front_free_;
+    bool front_taken_ = false; // a thread waits for the front, without the lock
     std::deque<access> queue_;
     std::deque<handles> failed_; // the last ones, for start conditions
 
+    acp_handle_t next()
+    {
+        const acp_handle_t handle = last_.load(std::memory_order_relaxed) + 1;
+        last_.store(handle, std::memory_order_relaxed);
+        return handle;
+    }
     bool look_up(const char *function, acp_handle_t order, sea_op *after);
     bool covers(acp_handle_t upto) const;
     bool finish_front(guard &lock, double seconds);

@@ -20,7 +20,7 @@ namespace acp {
 namespace {
 
 constexpr std::size_t default_starter = 1 << 20;
-constexpr std::size_t granule = 64; // of the heap
+constexpr std::size_t granule = 64; // of the heap: what it allocates begins and ends at multiples
 constexpr std::size_t control_bytes = 64;
 
 std::size_t round_up(std::size_t bytes) { return (bytes + granule - 1) / granule * granule; }
@@ -162,6 +162,7 @@ void *own_memory(sea_addr a, std::size_t bytes)
     if (sea_addr_rank(a) != j.me) return nullptr;
     auto *first = static_cast<std::byte *>(sea_local(a));
     if (!first || bytes <= 1) return first;
+    if (sea_addr_offset(a) < j.heap_capacity && a % granule + bytes <= granule) return first;
     return sea_local(a + bytes - 1) == first + (bytes - 1) ? first : nullptr;
 }
 
