@@ -4,6 +4,10 @@
 // shared memory, Open MPI by its tcp transport and the window component that uses it (pt2pt; the default would map the
 // window into both processes). Measured as loopback bytes, both settings do send everything over the loopback. A
 // provider of libfabric is chosen by its name, and none of those chosen knows shared memory.
+//
+// Along a cable there are two hosts, so ranks of one end take shared memory as they would on two machines, and TCP
+// between the ends. Where ranks outnumber the processors, Open MPI is told to yield when idle: it would not notice by
+// itself that both hosts are one machine, and be many times slower. MPICH knows no such setting.
 #include "driver/peers.hpp"
 #include "driver/options.hpp"
 
@@ -31,10 +35,15 @@ std::map<std::string, std::string> mpich_tcp(const std::string &device)
     return {{"MPIR_CVAR_NOLOCAL", "1"}, {"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", device}};
 }
 
-std::vector<std::string> openmpi_tcp(const std::string &device)
+std::vector<std::string> openmpi_tcp(const std::string &device, const std::string &ways)
 {
-    return {"--mca", "pml",   "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
+    return {"--mca", "pml",   "ob1", "--mca", "btl", ways, "--mca", "btl_tcp_if_include",
             device,  "--mca", "osc", "pt2pt"};
+}
+
+void yield_if_crowded(command &c, int ranks)
+{
+    if (ranks > sysconf(_SC_NPROCESSORS_ONLN)) append(c, {"--mca", "mpi_yield_when_idle", "1"});
 }
 
 // The launchers run at one end and reach the other by the cable's remote shell. "rsh": hydra then gives it nothing but
@@ -42,9 +51,11 @@ std::vector<std::string> openmpi_tcp(const std::string &device)
 // machine quarrel about the folder for their session.
 command along_by_mpich(const cable &along, const std::string &launcher, int ranks)
 {
-    return {{launcher, "-launcher", "rsh", "-launcher-exec", along.remote_shell(), "-iface", cable::device, "-hosts",
-             along.from + "," + along.to, "-ppn", std::to_string(ranks / 2), "-n", std::to_string(ranks)},
-            mpich_tcp(cable::device)};
+    command c{{launcher, "-launcher", "rsh", "-launcher-exec", along.remote_shell(), "-iface", cable::device, "-hosts",
+               along.from + "," + along.to, "-ppn", std::to_string(ranks / 2), "-n", std::to_string(ranks)},
+              mpich_tcp(cable::device)};
+    c.environment.erase("MPIR_CVAR_NOLOCAL");
+    return c;
 }
 
 command along_by_openmpi(const cable &along, const std::string &launcher, int ranks)
@@ -54,7 +65,8 @@ command along_by_openmpi(const cable &along, const std::string &launcher, int ra
                "localhost" + slots + "," + along.to + slots, "-n", std::to_string(ranks), "--bind-to", "none", "--mca",
                "oob_tcp_if_include", cable::device},
               {}};
-    append(c, openmpi_tcp(cable::device));
+    append(c, openmpi_tcp(cable::device, ranks > 2 ? "vader,tcp,self" : "tcp,self"));
+    yield_if_crowded(c, ranks);
     return c;
 }
 
@@ -70,7 +82,8 @@ command launch_openmpi(const std::string &launcher, int ranks, bool net)
     command c{{launcher, "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)}, {}};
     if (geteuid() == 0) c.argv.insert(c.argv.begin() + 1, "--allow-run-as-root");
     const std::vector<std::string> shm = {"--mca", "pml", "ob1", "--mca", "btl", "vader,self", "--mca", "osc", "sm"};
-    append(c, net ? openmpi_tcp("lo") : shm);
+    append(c, net ? openmpi_tcp("lo", "tcp,self") : shm);
+    yield_if_crowded(c, ranks);
     return c;
 }
 

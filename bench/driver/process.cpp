@@ -25,6 +25,7 @@ namespace bench {
 namespace {
 
 constexpr double grace_seconds = 1;
+constexpr double last_seconds = 5; // that a program gets to end when all that is wanted is there
 
 volatile std::sig_atomic_t caught_signal = 0;
 
@@ -174,7 +175,8 @@ void prepare_to_run()
 
 namespace {
 
-outcome run_to_end(const command &what, double seconds, const volatile std::sig_atomic_t &signal)
+outcome run_to_end(const command &what, double seconds, const volatile std::sig_atomic_t &signal,
+                   const std::function<bool()> &enough = {})
 {
     watched w;
     descriptor out, err;
@@ -186,8 +188,12 @@ outcome run_to_end(const command &what, double seconds, const volatile std::sig_
     err.close();
     w.pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, w.pid, 0)));
     double deadline = begin + seconds;
-    bool asked = false;
+    bool asked = false, complete = !enough;
     while (!w.look(std::min(deadline - now(), 0.2))) {
+        if (!complete && enough()) {
+            complete = true;
+            deadline = std::min(deadline, now() + last_seconds);
+        }
         const bool over = now() >= deadline;
         if (!over && (!signal || asked)) continue;
         w.result.timed_out = w.result.timed_out || !signal;
@@ -209,6 +215,11 @@ outcome run_to_end(const command &what, double seconds, const volatile std::sig_
 } // namespace
 
 outcome run(const command &what, double seconds) { return run_to_end(what, seconds, caught_signal); }
+
+outcome run(const command &what, double seconds, const std::function<bool()> &enough)
+{
+    return run_to_end(what, seconds, caught_signal, enough);
+}
 
 outcome run_undisturbed(const command &what, double seconds)
 {

@@ -2,6 +2,7 @@
 // Runs one program to its end, within a time limit, and leaves nothing of it behind.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -32,6 +33,9 @@ struct interrupted : std::runtime_error {
 void prepare_to_run();
 
 outcome run(const command &what, double seconds);
+
+// The same, but ended soon after enough(), which is asked a few times a second, has said that what is wanted is there.
+outcome run(const command &what, double seconds, const std::function<bool()> &enough);
 
 // The same for cleaning up: a signal that has come or comes meanwhile neither ends it nor throws; the next run() does.
 outcome run_undisturbed(const command &what, double seconds);

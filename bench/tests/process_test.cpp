@@ -53,6 +53,22 @@ TEST_F(process, large_output_does_not_block)
     EXPECT_EQ(run(shell("head -c 3000000 /dev/zero"), 30).out.size(), 3000000u);
 }
 
+TEST_F(process, one_that_does_not_end_is_ended_when_what_is_wanted_is_there)
+{
+    int asked = 0;
+    const auto r = run(shell("sleep 1000"), 900, [&] { return ++asked == 2; });
+    EXPECT_TRUE(r.timed_out);
+    EXPECT_FALSE(r.good());
+    EXPECT_EQ(asked, 2) << "it is not asked again";
+}
+
+TEST_F(process, one_that_ends_when_what_is_wanted_is_there_is_good)
+{
+    const auto r = run(shell("echo done"), 900, [] { return true; });
+    EXPECT_TRUE(r.good());
+    EXPECT_EQ(r.out, "done\n");
+}
+
 TEST_F(process, time_over_ends_it_even_if_it_ignores_being_asked)
 {
     const auto r = run(shell("trap '' TERM; while :; do sleep 0.1; done"), 0.2);
