@@ -70,8 +70,8 @@ class comm {
     // Collective, once, before the first deliver(): every rank's landing has room for `capacity` keys.
     virtual void open_landing(std::size_t capacity) = 0;
     // Collective. Both lists have an entry for every rank; this rank's own is passed over. Calls arrived() for each
-    // other rank when all it sent is there. On return all has arrived and the outgoing keys may be changed. Nobody
-    // calls it again before all have read what came (the kernel's allgather() lies between).
+    // other rank when all it sent is there. On return all has arrived. The outgoing keys may be changed when the next
+    // allgather() has returned: all take part in one before they call this again, and when they have read what came.
     virtual void deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
                          const arrival_fn &arrived) = 0;
 

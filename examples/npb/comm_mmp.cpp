@@ -30,7 +30,11 @@ struct channel {
 
 class comm_mmp final : public comm {
   public:
-    comm_mmp() : rank_(MP_rank()), size_(MP_size()) { requests_.resize(static_cast<std::size_t>(size_) * 2); }
+    comm_mmp()
+        : rank_(MP_rank()), size_(MP_size()), requests_(static_cast<std::size_t>(size_) * 2),
+          keys_sent_(static_cast<std::size_t>(size_))
+    {
+    }
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
@@ -53,7 +57,7 @@ class comm_mmp final : public comm {
     int rank_, size_;
     std::vector<channel> channels_;
     std::vector<key> landing_;
-    std::vector<MP_request> requests_;
+    std::vector<MP_request> requests_, keys_sent_;
     int gathers_ = 0;
 };
 
@@ -71,6 +75,7 @@ void comm_mmp::allgather(const void *mine, void *all, std::size_t bytes)
     }
     std::memcpy(place(rank_), mine, bytes);
     check(MP_wait_all(requests_.data(), 2 * size_, nullptr), "MP_wait_all");
+    check(MP_wait_all(keys_sent_.data(), size_, nullptr), "MP_wait_all");
 }
 
 int comm_mmp::open(int partner, std::size_t capacity)
@@ -106,7 +111,8 @@ void comm_mmp::deliver(std::span<const outgoing_keys> outgoing, std::span<const 
     for (int step = 1; step < size_; ++step) {
         const int target = (rank_ + step) % size_;
         const std::span<const key> keys = outgoing[static_cast<std::size_t>(target)].keys;
-        check(MP_send(target, keys_tag, keys.data(), keys.size_bytes(), &send_to(target)), "MP_send");
+        check(MP_send(target, keys_tag, keys.data(), keys.size_bytes(), &keys_sent_[static_cast<std::size_t>(target)]),
+              "MP_send");
     }
     for (int left = size_ - 1; left > 0; --left) {
         int source = -1;
@@ -114,7 +120,6 @@ void comm_mmp::deliver(std::span<const outgoing_keys> outgoing, std::span<const 
         const incoming_keys &part = incoming[static_cast<std::size_t>(source)];
         arrived(source, {landing_.data() + part.place, part.count});
     }
-    check(MP_wait_all(&send_to(0), size_, nullptr), "MP_wait_all");
 }
 
 } // namespace

@@ -75,6 +75,7 @@ void comm_mpi::allgather(const void *mine, void *all, std::size_t bytes)
 {
     const int n = static_cast<int>(bytes);
     check(MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, MPI_COMM_WORLD), "MPI_Allgather");
+    check(MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
 int comm_mpi::open(int partner, std::size_t capacity)
@@ -124,7 +125,6 @@ void comm_mpi::deliver(std::span<const outgoing_keys> outgoing, std::span<const 
         const incoming_keys &part = incoming[static_cast<std::size_t>(source)];
         arrived(source, {landing_.data() + part.place, part.count});
     }
-    check(MPI_Waitall(size_, sends_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
 } // namespace

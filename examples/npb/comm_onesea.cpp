@@ -12,13 +12,17 @@
 // exchange k + 2, which it begins when it has my put of exchange k + 1, which I issue when I no longer read what came
 // in exchange k. With one buffer a fast partner's exchange k + 1 would overwrite what I still read.
 //
+// A put to another node has its data until they are acknowledged, and the partner may compute by then. So such data are
+// copied, and an exchange waits for the end of the one before on its channel, not of its own.
+//
 // IS: each rank has a slab with one counter for every source, and its landing:
 //
 //     slab   | counter of source 0  pad | counter of source 1  pad | ... | landing ...
 //
 // Delivery k puts the keys where they belong and adds 1 to my counter there. The landing needs no second copy: who puts
-// in delivery k + 1 has all ranks' counts of it, which they gave when they no longer read what came in delivery k.
-// Keys for other nodes are sent first, so that they travel while those for neighbours are copied.
+// in delivery k + 1 has all ranks' counts of it, which they gave when they no longer read what came in delivery k; and
+// by then they have what I sent, so it costs no time to wait for that. Keys for other nodes are sent first, so that
+// they travel while those for neighbours are copied.
 #include "comm.hpp"
 
 #include <algorithm>
@@ -40,6 +44,21 @@ void check(int status, const char *call)
 {
     if (status != SEA_OK)
         throw std::runtime_error(std::string(call) + ": " + sea_strerror(status) + ": " + sea_last_error());
+}
+
+// Started only, so that all directions are under way while this rank waits for the others' data; counted in `sent` when
+// the source may be reused.
+void put(sea_addr to, const void *from, std::size_t bytes, sea_addr signal, sea_counter &sent)
+{
+    sea_opts opts = SEA_OPTS_INIT;
+    opts.flags = SEA_NOWAIT;
+    opts.origin_counter = &sent;
+    check(sea_put_signal(to, from, bytes, signal, 1, SEA_SIGNAL_ADD, &opts), "sea_put_signal");
+}
+
+void wait_until_sent(const sea_counter &sent, std::uint64_t puts)
+{
+    check(sea_counter_wait(&sent, puts, SEA_FOREVER), "sea_counter_wait");
 }
 
 // Memory of the same size in every rank's global heap, zero at first.
@@ -85,6 +104,9 @@ struct channel {
     std::size_t capacity;    // doubles in each of its two buffers
     std::uint64_t offset;    // of its counter in the slab; the buffers follow
     std::uint64_t exchanges; // begun
+    bool far;                // the partner is on another node ...
+    std::vector<double> out; // ... then: what I sent last
+    sea_counter sent;
 
     std::uint64_t buffer(std::uint64_t which) const
     {
@@ -120,7 +142,7 @@ class comm_onesea final : public comm {
     int size() const override { return size_; }
     std::string describe() const override;
     double seconds() const override { return sea_time(); }
-    void barrier() override { check(sea_barrier(SEA_TEAM_WORLD), "sea_barrier"); }
+    void barrier() override;
     void allgather(const void *mine, void *all, std::size_t bytes) override;
     int open(int partner, std::size_t capacity) override;
     void connect() override { channel_slab_ = std::make_unique<slab>(rank_, size_, channels_.back().end()); }
@@ -133,8 +155,6 @@ class comm_onesea final : public comm {
     std::vector<pair_traffic> traffic() override;
 
   private:
-    void put(sea_addr to, const void *from, std::size_t bytes, sea_addr signal);
-    void wait_until_sent();
     std::uint64_t counter_of(int source) const { return static_cast<std::uint64_t>(source) * line; }
     std::uint64_t landing_at(std::size_t place) const
     {
@@ -147,8 +167,7 @@ class comm_onesea final : public comm {
     std::size_t landing_capacity_ = 0;
     std::vector<int> others_; // in the order in which keys are sent to them
     std::uint64_t deliveries_ = 0;
-    sea_counter sent_{}; // puts whose source may be reused
-    std::uint64_t started_ = 0;
+    sea_counter keys_sent_{}; // puts whose source may be reused
     std::vector<sea_pair_stats> before_, after_;
 };
 
@@ -158,26 +177,24 @@ std::string comm_onesea::describe() const
     return std::to_string(nodes) + (nodes == 1 ? " node, " : " nodes, ") + "one-sided puts with signals";
 }
 
+// Nothing is under way after it, so that memory may be freed.
+void comm_onesea::barrier()
+{
+    check(sea_fence_all(), "sea_fence_all");
+    check(sea_barrier(SEA_TEAM_WORLD), "sea_barrier");
+}
+
 void comm_onesea::allgather(const void *mine, void *all, std::size_t bytes)
 {
     check(sea_allgather(SEA_TEAM_WORLD, mine, all, bytes), "sea_allgather");
+    wait_until_sent(keys_sent_, deliveries_ * others_.size());
 }
-
-// Started only, so that all directions are under way while this rank waits for the others' data.
-void comm_onesea::put(sea_addr to, const void *from, std::size_t bytes, sea_addr signal)
-{
-    sea_opts opts = SEA_OPTS_INIT;
-    opts.flags = SEA_NOWAIT;
-    opts.origin_counter = &sent_;
-    check(sea_put_signal(to, from, bytes, signal, 1, SEA_SIGNAL_ADD, &opts), "sea_put_signal");
-    ++started_;
-}
-
-void comm_onesea::wait_until_sent() { check(sea_counter_wait(&sent_, started_, SEA_FOREVER), "sea_counter_wait"); }
 
 int comm_onesea::open(int partner, std::size_t capacity)
 {
-    channels_.push_back({partner, capacity, channels_.empty() ? 0 : channels_.back().end(), 0});
+    const bool far = sea_node_of(partner) != sea_node();
+    channels_.push_back({partner, capacity, channels_.empty() ? 0 : channels_.back().end(), 0, far,
+                         std::vector<double>(far ? capacity : 0), sea_counter{}});
     return static_cast<int>(channels_.size()) - 1;
 }
 
@@ -186,16 +203,18 @@ std::span<const double> comm_onesea::exchange(int number, std::span<const double
     channel &link = channels_[static_cast<std::size_t>(number)];
     if (mine.size() > link.capacity || expected > link.capacity)
         throw std::runtime_error("a channel's buffer is too small");
+    wait_until_sent(link.sent, link.partner == rank_ ? 0 : link.exchanges);
     const std::uint64_t buffer = link.buffer(link.exchanges++ % 2);
     const auto *arrived = reinterpret_cast<const double *>(channel_slab_->mine(buffer));
     if (link.partner == rank_) {
         std::memcpy(channel_slab_->mine(buffer), mine.data(), mine.size_bytes());
         return {arrived, expected};
     }
-    put(channel_slab_->at(link.partner, buffer), mine.data(), mine.size_bytes(),
-        channel_slab_->at(link.partner, link.offset));
+    if (link.far) std::copy(mine.begin(), mine.end(), link.out.begin());
+    put(channel_slab_->at(link.partner, buffer), link.far ? link.out.data() : mine.data(), mine.size_bytes(),
+        channel_slab_->at(link.partner, link.offset), link.sent);
     channel_slab_->await(link.offset, link.exchanges, link.partner);
-    wait_until_sent();
+    if (!link.far) wait_until_sent(link.sent, link.exchanges);
     return {arrived, expected};
 }
 
@@ -215,14 +234,13 @@ void comm_onesea::deliver(std::span<const outgoing_keys> outgoing, std::span<con
         const outgoing_keys &part = outgoing[static_cast<std::size_t>(other)];
         if (part.place + part.keys.size() > landing_capacity_) throw std::runtime_error("a landing is too small");
         put(landing_slab_->at(other, landing_at(part.place)), part.keys.data(), part.keys.size_bytes(),
-            landing_slab_->at(other, counter_of(rank_)));
+            landing_slab_->at(other, counter_of(rank_)), keys_sent_);
     }
     for (auto i = others_.rbegin(); i != others_.rend(); ++i) {
         landing_slab_->await(counter_of(*i), deliveries_, *i);
         const incoming_keys &part = incoming[static_cast<std::size_t>(*i)];
         arrived(*i, {reinterpret_cast<const key *>(landing_slab_->mine(landing_at(part.place))), part.count});
     }
-    wait_until_sent();
 }
 
 std::vector<pair_traffic> comm_onesea::traffic()

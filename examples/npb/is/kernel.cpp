@@ -13,25 +13,34 @@
 //      rank of a value is the number of keys that are less.
 //
 // The keys that a process receives are in the order of the buckets, so the counting of 5 works in a small part of the
-// table at a time. The number of buckets is a compromise: with few one process may get much more than its share and the
-// part of the table is larger; with many the writing of 4 has more places under way than the caches hold.
+// table at a time. The number of buckets is a compromise: with few for a process one may get much more than its share,
+// and the part of the table is larger; with many the writing of 4 has more places under way than the nearest cache has
+// lines, and more counts are told.
 #include "kernel.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 namespace npb::is {
 namespace {
 
-constexpr int most_buckets_log = 10;
+constexpr int fewest_buckets_log = 8, most_buckets_log = 10;
+constexpr int buckets_of_a_process_log = 6; // it gets at most 1/64 more than its share, 2.7 times that in the middle
 constexpr std::uint32_t not_mine = ~std::uint32_t(0); // told for a test key that another process has
 
 std::size_t cut(std::size_t whole, std::size_t part, std::size_t parts) { return whole * part / parts; }
 
+int buckets_log_for(const problem &given, std::size_t processes)
+{
+    const int wanted = static_cast<int>(std::bit_width(processes - 1)) + buckets_of_a_process_log;
+    return std::min(std::clamp(wanted, fewest_buckets_log, most_buckets_log), given.range_log - 1);
+}
+
 } // namespace
 
 kernel::kernel(const problem &given, comm &peers)
-    : given_(given), peers_(peers), buckets_log_(std::min(most_buckets_log, given.range_log - 1)),
+    : given_(given), peers_(peers), buckets_log_(buckets_log_for(given, parts())),
       shift_(given.range_log - buckets_log_), first_key_(cut(given.keys(), me(), parts())),
       keys_(cut(given.keys(), me() + 1, parts()) - first_key_), shared_length_(buckets() + tests),
       mine_(shared_length_), shared_(parts() * shared_length_), takes_(parts() + 1), outgoing_(parts()),
