@@ -12,6 +12,7 @@
 #include "agent/descendants.hpp"
 #include "agent/environment.hpp"
 #include "agent/profile_file.hpp"
+#include "agent/urgency.hpp"
 #include "base/log.hpp"
 
 #include <algorithm>
@@ -301,6 +302,7 @@ int launcher::conclude()
 
 int launcher::run()
 {
+    rise_above_ranks();
     if (request_.timeout_s > 0)
         loop_.after(request_.timeout_s, [this] {
             if (ending_) return;

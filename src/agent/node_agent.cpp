@@ -24,6 +24,7 @@
 #include "agent/descendants.hpp"
 #include "agent/hosts.hpp"
 #include "agent/rank_set.hpp"
+#include "agent/urgency.hpp"
 #include "base/spawn_wish.hpp"
 #include "observe/page_copy.hpp"
 
@@ -377,6 +378,7 @@ int safe_copy(int fd)
 int run_agent(int control_in, int control_out, bool guard)
 {
     signal(SIGPIPE, SIG_IGN);
+    rise_above_ranks();
     if (guard) split_guard();
     become_reaper();
     raise_file_limit();

@@ -5,6 +5,8 @@
 // handler of the caller can run in the child.
 #include "agent/start.hpp"
 
+#include "agent/urgency.hpp"
+
 #include <cerrno>
 #include <fcntl.h>
 #include <memory>
@@ -52,6 +54,7 @@ bool prepare_failed(child_work &work)
     for (int fd : r.keep)
         if (fails(work, "fcntl", fcntl(fd, F_SETFD, 0) == 0)) return true;
     if (fails(work, "dup2", move_to(r.in, 0) >= 0 && move_to(r.out, 1) >= 0 && move_to(r.err, 2) >= 0)) return true;
+    return_to_given_priority();
     if (r.cpus) sched_setaffinity(0, sizeof *r.cpus, r.cpus); // best effort: cgroups may forbid it
     if (!r.directory.empty() && fails(work, "chdir", chdir(r.directory.c_str()) == 0)) return true;
     sigprocmask(SIG_SETMASK, work.mask, nullptr);
