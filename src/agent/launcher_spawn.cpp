@@ -41,9 +41,9 @@ void launcher::take_spawn(unsigned node, const message &m)
     m.head.at("rank").get_to(wish.asker);
     m.head.at("id").get_to(wish.id);
     m.head.at("node").get_to(wish.node);
-    m.head.at("argv").get_to(wish.what.argv);
-    wish.what.environment = split_settings(m.head.at("environment").get<std::vector<std::string>>());
-    m.head.at("directory").get_to(wish.what.directory);
+    wish.what.argv = all_bytes_of(m.head.at("argv"));
+    wish.what.environment = split_settings(all_bytes_of(m.head.at("environment")));
+    wish.what.directory = bytes_of(m.head.at("directory"));
     if (wish.asker >= placed_.ranks.size() || placed_.ranks[wish.asker].node != node) return;
     wishes_.push_back(std::move(wish));
 }

@@ -38,7 +38,7 @@ std::string printable(std::string_view bytes)
 
 std::string encode(const nlohmann::json &head, std::string_view body)
 {
-    // Text from the system or a user need not be UTF-8; such bytes are replaced in messages for people.
+    // Text for people need not be UTF-8, if it names what the system or a user named; such bytes are replaced.
     std::string text = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     std::string out;
     out.reserve(prefix_bytes + text.size() + body.size());
@@ -48,6 +48,48 @@ std::string encode(const nlohmann::json &head, std::string_view body)
     out += text;
     out += body;
     return out;
+}
+
+std::string text_of(std::string_view bytes)
+{
+    std::string text;
+    for (unsigned char c : bytes)
+        if (c < 0x80)
+            text += char(c);
+        else
+            (text += char(0xc0 | c >> 6)) += char(0x80 | (c & 0x3f));
+    return text;
+}
+
+std::vector<std::string> texts_of(const std::vector<std::string> &all)
+{
+    std::vector<std::string> texts;
+    for (const std::string &bytes : all) texts.push_back(text_of(bytes));
+    return texts;
+}
+
+std::string bytes_of(const nlohmann::json &given)
+{
+    const auto &text = given.get_ref<const std::string &>();
+    std::string bytes;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        if (c < 0x80) {
+            bytes += char(c);
+        } else if ((c & 0xfc) == 0xc0 && i + 1 < text.size()) {
+            bytes += char(c << 6 | (text[++i] & 0x3f));
+        } else {
+            throw nlohmann::json::type_error::create(302, "a string of bytes has other characters", &given);
+        }
+    }
+    return bytes;
+}
+
+std::vector<std::string> all_bytes_of(const nlohmann::json &texts)
+{
+    std::vector<std::string> all;
+    for (const auto &text : texts.get_ref<const nlohmann::json::array_t &>()) all.push_back(bytes_of(text));
+    return all;
 }
 
 void decoder::feed(std::string_view bytes)

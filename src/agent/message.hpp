@@ -11,10 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace onesea::agent {
 
-inline constexpr int control_version = 6; // of the messages' meaning; both ends must agree
+inline constexpr int control_version = 7; // of the messages' meaning; both ends must agree
 
 struct message {
     nlohmann::json head;
@@ -23,6 +24,13 @@ struct message {
 };
 
 std::string encode(const nlohmann::json &head, std::string_view body = {});
+
+// Arguments, variables and directories are bytes, and a JSON text is characters: each byte travels as the character of
+// its number. The ways back throw nlohmann::json::exception if it is no such text.
+std::string text_of(std::string_view bytes);
+std::vector<std::string> texts_of(const std::vector<std::string> &all);
+std::string bytes_of(const nlohmann::json &text);
+std::vector<std::string> all_bytes_of(const nlohmann::json &texts);
 
 // Cuts a byte stream into messages. After `damaged` nothing more comes; error() says why.
 class decoder {

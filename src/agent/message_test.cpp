@@ -117,6 +117,20 @@ TEST(message, bytes_that_are_no_utf8_do_not_stop_a_message)
     EXPECT_EQ(d.next(&m), outcome::complete);
 }
 
+TEST(message, any_bytes_travel_as_text)
+{
+    std::string all;
+    for (int c = 1; c < 256; ++c) all += char(c);
+    decoder d;
+    d.feed(encode({{"type", "job"}, {"argv", texts_of({all, "", "gr\xc3\xbc\xc3\x9f"})}}));
+    message m;
+    ASSERT_EQ(d.next(&m), outcome::complete);
+    EXPECT_EQ(all_bytes_of(m.head["argv"]), (std::vector<std::string>{all, "", "gr\xc3\xbc\xc3\x9f"}));
+    for (const nlohmann::json &wrong : {nlohmann::json("\u20ac"), nlohmann::json("\xc3"), nlohmann::json(5)})
+        EXPECT_THROW(bytes_of(wrong), nlohmann::json::exception);
+    EXPECT_THROW(all_bytes_of("no list"), nlohmann::json::exception);
+}
+
 node_job sample()
 {
     node_job job;

@@ -233,9 +233,9 @@ void node_agent::take_wish(unsigned slot)
                 {"rank", job_->ranks[slot].rank},
                 {"id", wish->id},
                 {"node", wish->node},
-                {"argv", wish->arguments},
-                {"environment", wish->environment},
-                {"directory", wish->directory}});
+                {"argv", texts_of(wish->arguments)},
+                {"environment", texts_of(wish->environment)},
+                {"directory", text_of(wish->directory)}});
 }
 
 void node_agent::answer(const message &m)

@@ -36,16 +36,18 @@ void check(const node_job &job)
 
 nlohmann::json to_json(const node_program &p)
 {
-    return {{"argv", p.argv},
-            {"environment", p.environment},
-            {"directory", p.directory},
+    variables environment;
+    for (const auto &[name, value] : p.environment) environment.emplace_back(text_of(name), text_of(value));
+    return {{"argv", texts_of(p.argv)},
+            {"environment", environment},
+            {"directory", text_of(p.directory)},
             {"directory_required", p.directory_required}};
 }
 
 node_program node_program_from(const nlohmann::json &j)
 {
-    node_program p{j.at("argv").get<std::vector<std::string>>(), j.at("environment").get<variables>(),
-                   j.at("directory").get<std::string>(), j.at("directory_required").get<bool>()};
+    node_program p{all_bytes_of(j.at("argv")), {}, bytes_of(j.at("directory")), j.at("directory_required").get<bool>()};
+    for (const auto &v : j.at("environment")) p.environment.emplace_back(bytes_of(v.at(0)), bytes_of(v.at(1)));
     if (p.argv.empty()) throw request_error("the launcher sent a program without a name");
     return p;
 }

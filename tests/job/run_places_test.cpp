@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <set>
 #include <sstream>
+#include <sys/stat.h>
 
 namespace job_test {
 namespace {
@@ -47,6 +48,17 @@ TEST(run_places, ranks_know_where_they_are)
     std::istringstream stream(o.out);
     for (std::string line; std::getline(stream, line);) lines.insert(line);
     EXPECT_EQ(lines, (std::set<std::string>{"0 0 2 0", "1 0 2 1", "2 1 2 0", "3 1 2 1"}));
+}
+
+TEST(run_places, arguments_variables_and_directories_are_passed_byte_for_byte)
+{
+    scratch s;
+    const std::string odd = s.path("caf\xe9");
+    ASSERT_EQ(mkdir(odd.c_str(), 0700), 0);
+    auto o = onesea({"run", "--nodes", "2", "-n", "2", "--wdir", odd, "-x", "LATIN1=\xfc", "sh", "-c",
+                     "printf '%s %s %s\\n' \"$1\" \"$LATIN1\" \"${PWD##*/}\"", "sh", "\xff\x01"});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out, "\xff\x01 \xfc caf\xe9\n\xff\x01 \xfc caf\xe9\n");
 }
 
 int usual_descriptors()
