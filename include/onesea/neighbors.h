@@ -66,9 +66,11 @@ int sea_neighbors_wait(sea_neighbors graph);
 /* *done = 1 if the step is complete, as after sea_neighbors_wait(); else 0. Makes progress, does not wait. */
 int sea_neighbors_test(sea_neighbors graph, int *done);
 
-/* Frees the graph and its buffers; collective over the team, with no step under way unless the graph has failed. On an
- * error of others the graph is freed here all the same. Errors: SEA_ERR_HANDLE, SEA_ERR_STATE (a step is under way),
- * SEA_ERR_DEAD, SEA_ERR_TIMEOUT. */
+/* Frees the graph and its buffers; collective over the team, with no step under way unless the graph has failed. Waits
+ * until all neighbours that live free it, too, so that nothing of theirs arrives in memory that has another use. Of a
+ * graph that has failed the error is told again, and it is freed all the same; where a neighbour does not free it
+ * within ten seconds the buffers stay allocated. Errors: SEA_ERR_HANDLE, SEA_ERR_STATE (a step is under way),
+ * SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT (with sea_set_timeout(); call it again). */
 int sea_neighbors_free(sea_neighbors graph);
 
 #ifdef __cplusplus

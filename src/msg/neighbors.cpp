@@ -14,6 +14,8 @@
 namespace onesea::msg {
 namespace {
 
+constexpr nanoseconds patience = 10'000'000'000; // with members that do not free a graph that has failed
+
 std::mutex graphs_mutex;
 std::uint64_t graph_names = 0;
 std::unordered_map<sea_neighbors, std::shared_ptr<graph>> &graphs()
@@ -160,20 +162,46 @@ int on_graph(const char *function, sea_neighbors name, Call &&call)
 
 int unless_broken(graph &g, int (*call)(graph &))
 {
+    if (g.leaving) return fail(SEA_ERR_STATE, "the graph is being freed");
     return g.broken == SEA_OK ? call(g) : set_error(g.broken, g.reason);
 }
 
-// Nothing that others sent here, or this member sent to others, is under way after it.
-int part(graph &g)
+// Nothing that this member sent is under way after it. SEA_OK or SEA_ERR_TIMEOUT; what failed has broken the graph.
+int end_sending(graph &g)
 {
-    if (g.under_way && g.broken == SEA_OK) return fail(SEA_ERR_STATE, "sea_neighbors_free: a step is under way");
-    int status = g.broken;
-    if (status == SEA_OK) status = sea_wait_all(g.puts.data(), int(g.puts.size()), seconds_left());
+    auto ended = [&](int status) {
+        if (status != SEA_OK && status != SEA_ERR_TIMEOUT) break_down(g, status, last_error());
+        return status != SEA_ERR_TIMEOUT;
+    };
+    for (sea_op &op : g.puts) {
+        if (!ended(sea_wait(op, seconds_left()))) return SEA_ERR_TIMEOUT;
+        op = SEA_OP_NONE;
+    }
     for (sea_addr word : g.release)
-        if (status == SEA_OK) status = sea_fence(sea_addr_rank(word));
-    if (status == SEA_OK) status = sea_barrier(g.team);
-    if (status != SEA_OK && g.broken != SEA_OK) set_error(g.broken, g.reason);
-    return status;
+        if (!ended(sea_fence(sea_addr_rank(word)))) return SEA_ERR_TIMEOUT;
+    return SEA_OK;
+}
+
+bool others_have_left(const graph &g)
+{
+    return std::all_of(g.ends.begin(), g.ends.end(), [](const graph::other_end &end) {
+        return __atomic_load_n(end.has_left, __ATOMIC_ACQUIRE) != 0 || !core::alive(end.rank);
+    });
+}
+
+// After SEA_OK nobody writes to the block any more.
+int leave(graph &g)
+{
+    if (int s = end_sending(g)) return s;
+    if (!std::exchange(g.leaving, true)) tell_leaving(g);
+    auto ready = [](void *argument) {
+        auto &waiting = *static_cast<graph *>(argument);
+        check_members(waiting);
+        return others_have_left(waiting);
+    };
+    if (ready(&g)) return SEA_OK;
+    const nanoseconds until = core::thread_deadline();
+    return core::wait_until(ready, &g, g.broken == SEA_OK ? until : std::min(until, now_ns() + patience));
 }
 
 const bool registered = [] {
@@ -182,6 +210,14 @@ const bool registered = [] {
 }();
 
 } // namespace
+
+void tell_leaving(const graph &g)
+{
+    sea_opts o = SEA_OPTS_INIT;
+    o.flags = SEA_NOWAIT;
+    for (const graph::other_end &end : g.ends) // who cannot be told has ended, or will not hear of us any more
+        (void)sea_put_signal(SEA_NULL, nullptr, 0, end.left, 1, SEA_SIGNAL_SET, &o);
+}
 
 sea_neighbors keep_graph(std::shared_ptr<graph> g)
 {
@@ -251,13 +287,12 @@ int sea_neighbors_test(sea_neighbors name, int *done)
 int sea_neighbors_free(sea_neighbors name)
 {
     return on_graph("sea_neighbors_free", name, [name](graph &g) {
-        const int status = part(g);
-        if (status == SEA_ERR_STATE) return status;
-        const std::string text = status ? last_error() : "";
-        for (sea_op op : g.puts) (void)sea_wait(op, 0);
-        sea_heap_free(g.block);
+        if (g.under_way && g.broken == SEA_OK) return fail(SEA_ERR_STATE, "sea_neighbors_free: a step is under way");
+        const int status = leave(g);
+        if (status != SEA_OK && g.broken == SEA_OK) return status;
+        if (status == SEA_OK) sea_heap_free(g.block); // else somebody may write there yet
         std::lock_guard lock(graphs_mutex);
         graphs().erase(name);
-        return status ? set_error(status, text) : SEA_OK;
+        return g.broken == SEA_OK ? SEA_OK : set_error(g.broken, g.reason);
     });
 }

@@ -11,6 +11,9 @@
 //
 // A target is done with the data of step k-2 when it starts step k-1. If an edge leads back from it, its data of step
 // k-1, for which this member has waited, says so. Otherwise it adds 1 to released[(k-1) mod 2] here when it starts.
+//
+// A member that leaves the graph tells the other end of each edge: nothing of it comes there any more. A block is freed
+// when all that could write to it have left or ended, also when the graph has failed.
 #pragma once
 
 #include "onesea/neighbors.h"
@@ -33,6 +36,7 @@ struct graph_edge { // as others read it
     std::uint32_t reserved;
     std::uint64_t bytes;
     std::uint64_t buffer; // in-edges: offset of the first of the two in the block
+    std::uint64_t left;   // 1: the member at the other end has left
 };
 
 inline constexpr std::size_t graph_align = 64;
@@ -58,6 +62,11 @@ struct graph_layout {
 int nth_edge(const std::vector<graph_edge> &edges, int member, int nth);
 
 struct graph {
+    struct other_end {
+        int rank;
+        sea_addr left;                           // of the edge in its block
+        const std::uint64_t *has_left = nullptr; // of the edge in the own block
+    };
     struct outgoing_edge {
         sea_addr to[2]; // the target's buffers
         sea_addr arrived[2];
@@ -69,6 +78,7 @@ struct graph {
     std::byte *memory = nullptr; // of the block
     graph_layout places;
     std::vector<outgoing_edge> targets;
+    std::vector<other_end> ends;   // of all edges
     std::vector<sea_addr> release; // released[2] of each source that no edge leads back to: that of parity 0
     std::uint32_t releasing = 0;   // targets that release
     std::vector<sea_op> puts;      // of the last step
@@ -76,6 +86,7 @@ struct graph {
     std::uint64_t step = 0;        // started
     bool under_way = false;
     bool half_started = false; // its releases are out
+    bool leaving = false;      // the other ends have been told
     std::uint32_t seen_ended = 0;
     int broken = SEA_OK;
     std::string reason;

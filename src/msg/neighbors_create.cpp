@@ -15,8 +15,8 @@ namespace onesea::msg {
 
 graph_layout::graph_layout(const sea_neighbor *sources, int n, const sea_neighbor *targets, int m)
 {
-    for (int i = 0; i < n; ++i) in.push_back({std::uint32_t(sources[i].member), 0, sources[i].bytes, 0});
-    for (int i = 0; i < m; ++i) out.push_back({std::uint32_t(targets[i].member), 0, targets[i].bytes, 0});
+    for (int i = 0; i < n; ++i) in.push_back({std::uint32_t(sources[i].member), 0, sources[i].bytes, 0, 0});
+    for (int i = 0; i < m; ++i) out.push_back({std::uint32_t(targets[i].member), 0, targets[i].bytes, 0, 0});
     bytes = round_up(out_table() + out.size() * sizeof(graph_edge));
     for (graph_edge &e : in) {
         e.buffer = bytes;
@@ -95,6 +95,14 @@ bool leads_to(const std::vector<graph_edge> &edges, std::uint32_t member)
     return std::any_of(edges.begin(), edges.end(), [&](const graph_edge &e) { return e.member == member; });
 }
 
+// The edge number `own` of one of the tables in the block leads to number `theirs` in a table of the other block.
+void connect_end(graph &g, int rank, std::uint64_t own_table, std::size_t own, sea_addr their_table, std::size_t theirs)
+{
+    auto left = [](std::size_t i) { return i * sizeof(graph_edge) + offsetof(graph_edge, left); };
+    g.ends.push_back(
+        {rank, their_table + left(theirs), reinterpret_cast<const std::uint64_t *>(g.memory + own_table + left(own))});
+}
+
 int connect_targets(graph &g, int me, const std::vector<member_card> &cards, others &known)
 {
     std::set<std::uint32_t> releasing;
@@ -111,6 +119,8 @@ int connect_targets(graph &g, int me, const std::vector<member_card> &cards, oth
                              {counters, counters + sizeof(sea_counter)},
                              g.memory + edge.buffer,
                              edge.bytes});
+        connect_end(g, sea_team_member(g.team, int(edge.member)), g.places.out_table(), i,
+                    block + graph_layout::in_table(), std::size_t(at));
         if (!leads_to(g.places.in, edge.member)) releasing.insert(edge.member);
     }
     g.releasing = std::uint32_t(releasing.size());
@@ -127,8 +137,11 @@ int check_sources(graph &g, int me, const std::vector<member_card> &cards, other
         int at = -1;
         if (int s = known.of(int(edge.member), &theirs)) return s;
         if (int s = match(g.places.in, i, theirs->out, me, "from", &at)) return s;
+        const member_card &card = cards[edge.member];
+        connect_end(g, sea_team_member(g.team, int(edge.member)), graph_layout::in_table(), i,
+                    card.block + graph_layout::in_table() + card.in * sizeof(graph_edge), std::size_t(at));
         if (leads_to(g.places.out, edge.member) || !released.insert(edge.member).second) continue;
-        g.release.push_back(cards[edge.member].block + offsetof(graph_heads, released));
+        g.release.push_back(card.block + offsetof(graph_heads, released));
     }
     return SEA_OK;
 }
@@ -161,13 +174,15 @@ int lay_out(graph &g)
     return SEA_OK;
 }
 
-// All members' verdicts: the worst of them. The own text stays if the own verdict is not good.
-int agree(sea_team team, int mine)
+// All members' verdicts: the worst of them. The own text stays if the own verdict is not good. `heard`: of all of them;
+// else others may have come to another verdict.
+int agree(sea_team team, int mine, bool *heard)
 {
     const std::string text = mine == SEA_OK ? "" : last_error();
     std::int64_t verdict = mine, worst = 0;
-    if (int s = sea_allreduce(team, &verdict, &worst, 1, SEA_INT64, SEA_MIN))
-        return mine == SEA_OK ? s : set_error(mine, text);
+    const int s = sea_allreduce(team, &verdict, &worst, 1, SEA_INT64, SEA_MIN);
+    *heard = s == SEA_OK;
+    if (s != SEA_OK) return mine == SEA_OK ? s : set_error(mine, text);
     if (mine != SEA_OK) return set_error(mine, text);
     if (worst == SEA_OK) return SEA_OK;
     return fail(int(worst), "sea_neighbors_create: another member has failed: {}", sea_strerror(int(worst)));
@@ -180,7 +195,8 @@ int create_graph(sea_team team, int checked, graph &g)
     const int me = sea_team_rank(team), size = sea_team_size(team);
     std::vector<member_card> cards;
     int status = checked == SEA_OK ? lay_out(g) : set_error(checked, last_error());
-    status = agree(team, status);
+    bool heard = true;
+    status = agree(team, status, &heard);
     if (status == SEA_OK) {
         cards.resize(std::size_t(size));
         const member_card own{g.block, std::uint32_t(g.places.in.size()), std::uint32_t(g.places.out.size()), 0};
@@ -189,12 +205,13 @@ int create_graph(sea_team team, int checked, graph &g)
             others known(cards);
             status = connect_targets(g, me, cards, known);
             if (status == SEA_OK) status = check_sources(g, me, cards, known);
-            status = agree(team, status);
+            status = agree(team, status, &heard);
+            if (!heard) tell_leaving(g); // others may have made it
         }
     }
     if (status == SEA_OK) return SEA_OK;
     const std::string text = last_error();
-    if (g.block) sea_heap_free(g.block);
+    if (g.block && (heard || g.ends.empty())) sea_heap_free(g.block);
     return set_error(status, text);
 }
 
