@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <unistd.h>
 
 namespace proof {
@@ -182,9 +183,24 @@ int run_steps(int argc, char **argv)
     return current.shared->failures == 0 ? 0 : 1;
 }
 
+namespace {
+
+// PROOF_JITTER=MS: ranks go on from where they met up to so much later than others, as on a busy machine. Most do so
+// at once; one that is late is late by far.
+void be_late(int rank)
+{
+    static const char *most = std::getenv("PROOF_JITTER");
+    if (most == nullptr) return;
+    static std::mt19937 random(static_cast<unsigned>(getpid() + rank));
+    if (random() % 4 == 0) usleep(unsigned(std::atoi(most)) * 1000u * (random() % 4 + 1) / 4);
+}
+
+} // namespace
+
 void run::sync()
 {
     if (!barrier(*shared)) abandon();
+    be_late(rank);
     sea_poll(); // tells the thread sanitizer that what the dispatcher did has happened before
 }
 
