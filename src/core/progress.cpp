@@ -323,6 +323,7 @@ class away_for_handlers {
         auto &s = engine().sleep;
         s.activity.fetch_add(1, std::memory_order_relaxed); // it comes at the next tick, not at once
         s.waiters.fetch_sub(1);
+        if (s.dispatcher_parked.load()) wake_dispatcher();
     }
     ~away_for_handlers()
     {

@@ -135,9 +135,8 @@ void *take_time(const sea_am *, sea_am_complete_fn *, void **)
     return nullptr;
 }
 
-} // namespace
-
-STEP(853, all_completes_while_a_handler_of_the_target_takes_its_time)
+// `asleep`: the target has waited in the library for so long that its dispatcher has gone to rest.
+void operate_during_a_handler(run &t, bool asleep)
 {
     if (t.size == 1) return;
     place heap(kind::heap, 70080), wake(kind::heap, 64);
@@ -162,6 +161,7 @@ STEP(853, all_completes_while_a_handler_of_the_target_takes_its_time)
         std::vector<unsigned char> out(70000), in(70000);
         sea_opts o = SEA_OPTS_INIT;
         o.flags = SEA_NOWAIT;
+        if (asleep) usleep(60'000);
         CHECK_OK(sea_am_send(partner, 9, nullptr, 0, nullptr, 0, &o));
         for (double until = now() + 30; flags[partner + 8] == 0 && now() < until;) CHECK_OK(sea_poll());
         for (std::size_t bytes : {std::size_t(8), std::size_t(1000), std::size_t(70000)}) {
@@ -184,3 +184,9 @@ STEP(853, all_completes_while_a_handler_of_the_target_takes_its_time)
     if (t.rank < 8) flags[t.rank] = flags[t.rank + 8] = 0;
     t.sync();
 }
+
+} // namespace
+
+STEP(853, all_completes_while_a_handler_of_the_target_takes_its_time) { operate_during_a_handler(t, false); }
+
+STEP(854, all_completes_while_a_handler_of_a_target_that_slept_takes_its_time) { operate_during_a_handler(t, true); }
