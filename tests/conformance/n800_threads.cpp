@@ -171,7 +171,7 @@ STEP(803, signals_of_the_program_disturb_nothing)
     itimerval often{{0, 1000}, {0, 1000}}, never{};
     setitimer(ITIMER_REAL, &often, nullptr);
     std::vector<unsigned char> out(room), in(room);
-    for (double until = now() + (t.light ? 0.1 : 0.3); now() < until;)
+    for (double until = now() + (t.light ? 0.1 : 0.3); now() < until || alarms <= 10;)
         for (int peer : t.peers()) {
             sea_addr a = all[std::size_t(peer)] + std::size_t(t.rank) * room;
             fill(out.data(), room, alarms);
@@ -183,6 +183,5 @@ STEP(803, signals_of_the_program_disturb_nothing)
     CHECK_STATUS(SEA_ERR_TIMEOUT, sea_counter_wait(&never_added, 1, 0.05));
     setitimer(ITIMER_REAL, &never, nullptr);
     sigaction(SIGALRM, &before, nullptr);
-    CHECK(alarms > 10);
     t.sync();
 }
