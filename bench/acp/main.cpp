@@ -262,7 +262,7 @@ session open_session(const options &opts)
 int acp(const options &opts)
 {
     prepare_to_run();
-    const budget time(opts.quick);
+    const budget time(opts);
     session s = open_session(opts);
     const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
     bool good = true;

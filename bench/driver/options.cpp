@@ -39,6 +39,8 @@ void add_options(CLI::App &app, options &o, const std::vector<std::string> &case
                  const std::vector<std::string> &paths_there_are)
 {
     app.add_flag("--quick", o.quick, "few short runs; ends within 20 seconds");
+    app.add_option("--seconds", o.seconds, "when --quick leaves out the rest, instead of its own limit")
+        ->check(CLI::Range(1, 100000));
     app.add_flag("--json", o.json, "one JSON object a line on stdout, nothing else");
     app.add_option("--runs", o.runs, "how often everything is measured, in turns")->check(CLI::Range(1, 1000));
     app.add_option("--out", o.out, "folder for the pictures (SVG) and the JSON; made if it is not there");
@@ -53,6 +55,7 @@ void add_options(CLI::App &app, options &o, const std::vector<std::string> &case
 }
 
 budget::budget(bool quick, double seconds) : end_(now() + (quick ? seconds : no_limit)) {}
+budget::budget(const options &o, double seconds) : budget(o.quick, o.seconds > 0 ? o.seconds : seconds) {}
 
 double budget::left() const { return end_ - now(); }
 

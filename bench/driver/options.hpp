@@ -14,7 +14,8 @@ namespace bench {
 
 struct options {
     bool quick = false, json = false, no_peers = false;
-    int runs = 0; // 0: the benchmark's own number
+    int runs = 0;       // 0: the benchmark's own number
+    double seconds = 0; // that --quick may take before it leaves out the rest; 0: the benchmark's own
     std::string out, secure = "auth";
     std::vector<std::string> cases, paths;
 
@@ -30,7 +31,8 @@ void add_options(CLI::App &app, options &o, const std::vector<std::string> &case
 class budget {
   public:
     static constexpr double quick_seconds = 13; // of the 20 it may take: the last program may need a moment to end
-    explicit budget(bool quick, double seconds = quick_seconds);
+    budget(bool quick, double seconds);
+    explicit budget(const options &o, double seconds = quick_seconds);
     double left() const; // seconds
     bool spent() const { return left() <= 0; }
 

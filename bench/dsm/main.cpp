@@ -134,7 +134,7 @@ std::vector<std::size_t> sizes_of(bool quick)
 int dsm(const options &opts)
 {
     prepare_to_run();
-    const budget time(opts.quick);
+    const budget time(opts);
     session s;
     s.opts = opts;
     s.onesea = own_program("onesea");

@@ -108,7 +108,7 @@ int run_all(session &s)
     s.what.worker = own_program("onesea-bench-worker-memory");
     const auto sizes = sizes_of(s);
     const int turns = s.opts.runs ? s.opts.runs : s.opts.quick ? 1 : 3;
-    const budget time(s.opts.quick);
+    const budget time(s.opts);
     for (int turn = 1; turn <= turns; turn++) {
         progress(fmt::format("memory: run {} of {}", turn, turns));
         for (unsigned n : sizes) {

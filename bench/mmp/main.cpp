@@ -274,7 +274,7 @@ bool measure_all(mmp_session &s, const std::vector<mmp_group> &groups, const std
 int mmp(const options &opts)
 {
     prepare_to_run();
-    const budget time(opts.quick, opts.names_path("cable") ? quick_cable_seconds : quick_seconds);
+    const budget time(opts, opts.names_path("cable") ? quick_cable_seconds : quick_seconds);
     const auto groups = groups_of(opts);
     const auto npb = npb_groups_of(opts);
     if (groups.empty() && npb.empty())

@@ -98,7 +98,7 @@ std::string picture(const std::vector<figure> &figures)
 int run_patterns(const options &opts)
 {
     prepare_to_run();
-    const budget time(opts.quick);
+    const budget time(opts);
     session s;
     s.opts = opts;
     s.onesea = own_program("onesea");

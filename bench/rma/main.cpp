@@ -281,7 +281,7 @@ session open_session(const options &opts)
 int rma(const options &opts)
 {
     prepare_to_run();
-    const budget time(opts.quick, opts.names_path("cable") ? quick_cable_seconds : budget::quick_seconds);
+    const budget time(opts, opts.names_path("cable") ? quick_cable_seconds : budget::quick_seconds);
     session s = open_session(opts);
     const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
     bool good = true;

@@ -114,7 +114,7 @@ std::string picture(const session &s, const std::vector<figure> &figures)
 int start(const options &opts)
 {
     prepare_to_run();
-    const budget time(opts.quick);
+    const budget time(opts);
     session s;
     s.opts = opts;
     s.onesea = own_program("onesea");
