@@ -37,7 +37,7 @@ box throw_box(dice &d, int levels)
 {
     box b{};
     b.levels = levels;
-    b.counts[0] = 1 + d.below(levels > 4 ? 9 : 40);
+    b.counts[0] = 1 + d.below(levels > 3 ? 9 : 40); // the span stays below `room`
     for (int i = 1; i <= levels; ++i) b.counts[i] = 1 + d.below(levels > 4 ? 2 : 4);
     b.there_base = lay_out(d, b, b.there);
     b.here_base = lay_out(d, b, b.here);
