@@ -207,6 +207,7 @@ void office::meet_offer(request &r, int source, const offer_words &words)
 // A letter that has been taken out goes to a receive.
 void office::hand_out(letter *l, request &r)
 {
+    r.is_posted = true; // as if it had waited: it cannot be withdrawn any more
     r.source = l->what.source;
     r.tag = l->what.tag;
     r.bytes = l->bytes;

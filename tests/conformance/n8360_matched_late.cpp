@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A receive that has met a message whose sender then stops goes on past its time-out: the data comes when the sender
+// goes on. Rank 0 stops the last rank and continues it.
+#include "places.hpp"
+
+#include "onesea/message.h"
+
+#include <csignal>
+#include <thread>
+#include <vector>
+
+using namespace proof;
+
+LONE_STEP(8360, a_receive_that_has_met_a_message_waits_for_a_stopped_sender)
+{
+    constexpr sea_team world = SEA_TEAM_WORLD;
+    constexpr std::size_t bytes = 8'000'000; // stays with its sender until it is received
+    constexpr double late = 1.2, in_time = 0.1;
+    const int sender = t.size - 1;
+    std::vector<unsigned char> data(bytes);
+    if (t.rank == sender) {
+        fill(data.data(), bytes, 1);
+        CHECK_OK(sea_message_send(world, 0, 1, data.data(), bytes, nullptr));
+    } else if (t.rank == 0) {
+        REQUIRE_OK(sea_message_probe(world, sender, 1, nullptr, 30));
+        const int pid = t.shared->seats[std::size_t(sender)].pid.load();
+        CHECK_EQ(0, kill(pid, SIGSTOP));
+        std::thread later([&] {
+            pause_for(late);
+            CHECK_EQ(0, kill(pid, SIGCONT));
+        });
+        CHECK_OK(sea_set_timeout(in_time));
+        CHECK_OK(sea_message_receive(world, sender, 1, data.data(), bytes, nullptr, nullptr));
+        CHECK_OK(sea_set_timeout(SEA_FOREVER));
+        later.join();
+        CHECK_DATA(data.data(), bytes, 1);
+    }
+    t.sync();
+}
