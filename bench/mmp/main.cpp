@@ -24,7 +24,8 @@ constexpr const char *help_text =
     "             stream, memcpy; put: Onesea's own puts with the same number under way\n"
     "  fragment   the stream of 1 MB messages by fragment length (bytes: that length); tuned: as jobs load it here\n"
     "  computing  how long a computation of 30 ms takes that calls nothing, while a message of 8 KB comes every\n"
-    "             50 us; alone: without; puts: while as many puts come\n"
+    "             50 us; alone: without; puts: while as many puts come; bytes: puts, and a copy of all they\n"
+    "             brought, inside a node; pickup, send: what the first receive then, and each send, took\n"
     "  is_s, is_a, cg_s, cg_a  NAS IS and CG, class S and A, on 1 to 8 ranks; one_sided: the same over puts\n"
     "Samples, medians and ratios are as in 'onesea bench rma'; a NAS program gives one time a run, its own.\n"
     "Paths: shm one node; net two virtual nodes, MPI over TCP between all ranks on the loopback; cable two\n"
@@ -166,15 +167,17 @@ void add_computing(std::vector<figure> &all, const mmp_session &s, const mmp_gro
     if (!runs("messages")) return;
     figure f = figure_of(s, g, g.sizes[0], in_seconds(runs("messages")));
     f.metric = "time_s";
-    for (const char *what : {"alone", "puts"}) {
+    for (const char *what : {"alone", "puts", "bytes"}) {
         const auto beside = in_seconds(runs(what));
         compare(f, {what, what == std::string("alone") ? "floor" : "own", ""}, &beside);
     }
     all.push_back(f);
-    if (!runs("pickup")) return;
-    figure pickup = figure_of(s, g, g.sizes[0], *runs("pickup"));
-    pickup.name = "pickup";
-    all.push_back(pickup);
+    for (const char *what : {"pickup", "send"}) {
+        if (!runs(what)) continue;
+        all.push_back(figure_of(s, g, g.sizes[0], *runs(what)));
+        all.back().name = what;
+        if (what == std::string("send")) compare(all.back(), {"put", "own", ""}, runs("put"));
+    }
 }
 
 std::vector<figure> figures_of(const mmp_session &s, const std::vector<mmp_group> &groups,

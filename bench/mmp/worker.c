@@ -6,9 +6,11 @@
  *
  *   pingpong   a message there and one of the same size back (latency of both)
  *   stream     16 MB of messages (2 to 512) into receives that are posted, then an answer of 4 bytes (bandwidth)
- *   computing  rank 1 computes for a while and calls nothing: alone, while messages arrive every 50 us, and while as
- *              many puts of the same size do (result lines computing_alone, _messages, _puts: the time that the
- *              computation took; computing_pickup: until a message that has arrived meanwhile is received)
+ *   computing  rank 1 computes for a while and calls nothing: alone, while messages arrive every 50 us, while as many
+ *              puts of the same size do, and, inside a node, while such puts fill memory of which rank 1 then copies
+ *              every byte (result lines computing_alone, _messages, _puts, _bytes: the time that the computation took,
+ *              with the copying; computing_pickup: until a message that has arrived meanwhile is received;
+ *              computing_send, _put: what rank 0 spends on each message and put)
  *
  * Rank 0 ends a case with messages of no bytes.
  */
@@ -24,6 +26,7 @@
 #include <sys/types.h>
 
 enum { DATA = 1, ANSWER = 2, WINDOW_MAX = 512, SMALL = 8192, BATCH = 16, PACE_NS = 50000, COMPUTE_NS = 30000000 };
+enum { ARRIVALS = COMPUTE_NS / PACE_NS };
 
 struct bench {
     char *buffer;
@@ -108,8 +111,10 @@ static void take_streams(struct bench *b)
 
 /* ---- a receiver that computes ----------------------------------------------------------------------------------- */
 
+enum what { MESSAGES, PUTS, BYTES, NOTHING };
+
 struct order { /* what rank 1 wants next */
-    uint32_t count, puts;
+    uint32_t count, what;
 };
 
 static uint64_t compute(uint64_t rounds)
@@ -135,18 +140,26 @@ static uint64_t rounds_for(uint64_t ns)
 static void serve_orders(const struct bench *b, sea_addr memory)
 {
     struct order o;
+    struct samples spent[2];
+    for (int i = 0; i < 2; i++) samples_open(&spent[i]);
     while (receive_now(1, ANSWER, &o, sizeof o) == sizeof o && o.count > 0) {
         uint64_t next = now_ns();
         for (uint32_t i = 0; i < o.count; i++, next += PACE_NS) {
             while (now_ns() < next) {
             }
-            if (o.puts)
-                check(sea_put(memory, b->buffer, b->bytes, NULL) == SEA_OK ? MP_OK : MP_ERR_INTERNAL, "put");
-            else
+            const uint64_t begin = now_ns();
+            const sea_addr to = memory + (o.what == BYTES ? i * b->bytes : 0);
+            if (o.what == MESSAGES)
                 send_now(1, DATA, b->buffer, b->bytes);
+            else
+                check(sea_put(to, b->buffer, b->bytes, NULL) == SEA_OK ? MP_OK : MP_ERR_INTERNAL, "put");
+            if (o.what < BYTES) samples_add(&spent[o.what], (double)(now_ns() - begin) * 1e-3);
         }
-        if (o.puts) send_now(1, DATA, b->buffer, 4);
+        if (o.what != MESSAGES) send_now(1, DATA, b->buffer, 4);
     }
+    samples_print(&spent[MESSAGES], "computing_send", METRIC_LATENCY, b->bytes);
+    samples_print(&spent[PUTS], "computing_put", METRIC_LATENCY, b->bytes);
+    for (int i = 0; i < 2; i++) samples_close(&spent[i]);
 }
 
 static void take_all(struct bench *b, uint32_t count)
@@ -154,29 +167,41 @@ static void take_all(struct bench *b, uint32_t count)
     for (uint32_t i = 0; i < count; i++) receive_now(0, DATA, b->buffer, b->bytes);
 }
 
-static void compute_while_things_arrive(struct bench *b, double milliseconds)
+static double copy_arrivals(struct bench *b, const char *from)
 {
-    static const char *const names[] = {"computing_alone", "computing_messages", "computing_puts", "computing_pickup"};
-    struct samples s[4];
-    for (int i = 0; i < 4; i++) samples_open(&s[i]);
+    const uint64_t begin = now_ns();
+    for (size_t i = 0; i < ARRIVALS; i++) memcpy(b->buffer, from + i * b->bytes, b->bytes);
+    return (double)(now_ns() - begin) * 1e-3;
+}
+
+static void compute_while_things_arrive(struct bench *b, double milliseconds, sea_addr memory)
+{
+    static const char *const names[] = {"computing_messages", "computing_puts", "computing_bytes", "computing_alone",
+                                        "computing_pickup"};
+    enum { PICKUP = NOTHING + 1, ALL };
+    struct samples s[ALL];
+    for (int i = 0; i < ALL; i++) samples_open(&s[i]);
+    const char *arrivals = sea_node_of(0) == sea_node_of(1) ? sea_local(memory) : NULL;
     const uint64_t rounds = rounds_for(COMPUTE_NS);
     const uint64_t end = now_ns() + (uint64_t)(milliseconds * 1e6);
     for (int turn = 0; turn < MEASURE_SAMPLES_MIN || now_ns() < end; turn++) {
-        samples_add(&s[0], (double)compute(rounds) * 1e-3);
-        for (uint32_t puts = 0; puts < 2; puts++) {
-            const struct order o = {COMPUTE_NS / PACE_NS, puts};
+        samples_add(&s[NOTHING], (double)compute(rounds) * 1e-3);
+        for (uint32_t what = MESSAGES; what <= (arrivals ? BYTES : PUTS); what++) {
+            const struct order o = {ARRIVALS, what};
             send_now(0, ANSWER, &o, sizeof o);
-            samples_add(&s[1 + puts], (double)compute(rounds) * 1e-3);
+            double time = (double)compute(rounds) * 1e-3;
             const uint64_t begin = now_ns();
             take_all(b, 1);
-            if (!puts) samples_add(&s[3], (double)(now_ns() - begin) * 1e-3);
-            take_all(b, puts ? 0 : o.count - 1);
+            if (what == MESSAGES) samples_add(&s[PICKUP], (double)(now_ns() - begin) * 1e-3);
+            take_all(b, what == MESSAGES ? o.count - 1 : 0);
+            if (what == BYTES) time += copy_arrivals(b, arrivals);
+            samples_add(&s[what], time);
         }
     }
     const struct order none = {0, 0};
     send_now(0, ANSWER, &none, sizeof none);
-    for (int i = 0; i < 4; i++) {
-        samples_print(&s[i], names[i], METRIC_LATENCY, b->bytes);
+    for (int i = 0; i < ALL; i++) {
+        if (s[i].count) samples_print(&s[i], names[i], METRIC_LATENCY, b->bytes);
         samples_close(&s[i]);
     }
 }
@@ -198,7 +223,7 @@ static void run_case(struct bench *b, const char *argument, double milliseconds,
         if (first)
             serve_orders(b, memory);
         else
-            compute_while_things_arrive(b, milliseconds);
+            compute_while_things_arrive(b, milliseconds, memory);
     } else if (strcmp(name, "stream") == 0) {
         if (!first) return take_streams(b);
         measure(&(struct measurement){name, METRIC_BANDWIDTH, b->bytes, b->window, milliseconds, 0, stream, b});
@@ -237,11 +262,13 @@ int main(int argc, char **argv)
     pin_all_threads(cores[MP_rank()]);
     static struct bench b;
     const size_t room = largest(argc, argv, 5);
-    sea_addr memory = SEA_NULL; /* at rank 1, for puts */
+    sea_addr memory = SEA_NULL; /* at rank 1, for puts: for one, or for all that arrive while it computes */
     b.buffer = malloc(room);
     if (!b.buffer) MP_abort(1, "no memory");
     memset(b.buffer, 1, room);
-    if (MP_rank() == 0 && sea_heap_alloc(1, room, &memory) != SEA_OK) MP_abort(1, sea_last_error());
+    if (MP_rank() == 0 && sea_heap_alloc(1, room > SMALL ? room : ARRIVALS * room, &memory) != SEA_OK)
+        MP_abort(1, sea_last_error());
+    check(sea_broadcast(SEA_TEAM_WORLD, 0, &memory, sizeof memory) == SEA_OK ? MP_OK : MP_ERR_INTERNAL, "broadcast");
     for (int i = 5; i < argc; i++) run_case(&b, argv[i], atof(argv[2]), memory);
     check(MP_barrier(), "barrier");
     check(MP_finalize(), "finalize");
