@@ -12,7 +12,7 @@
  *              with the copying; computing_pickup: until a message that has arrived meanwhile is received;
  *              computing_send, _put: what rank 0 spends on each message and put)
  *
- * Rank 0 ends a case with messages of no bytes.
+ * Rank 0 ends a stream with messages of no bytes, and pingpong with one that begins with OVER.
  */
 #define _GNU_SOURCE
 #include <mmp.h>
@@ -27,6 +27,7 @@
 
 enum { DATA = 1, ANSWER = 2, WINDOW_MAX = 512, SMALL = 8192, BATCH = 16, PACE_NS = 50000, COMPUTE_NS = 30000000 };
 enum { ARRIVALS = COMPUTE_NS / PACE_NS };
+enum { OVER = 0 }; /* first byte of the message that ends pingpong; the others begin with 1 */
 
 struct bench {
     char *buffer;
@@ -60,18 +61,24 @@ static size_t receive_now(int rank, int tag, void *buffer, size_t capacity)
 
 /* ---- there and back --------------------------------------------------------------------------------------------- */
 
+/* By the calls that block, as the MPIs beside it. */
 static void round_trips(void *context)
 {
     struct bench *b = context;
     for (size_t i = 0; i < b->batch; i++) {
-        send_now(1, DATA, b->buffer, b->bytes);
-        receive_now(1, DATA, b->buffer, b->bytes);
+        check(MP_send(1, DATA, b->buffer, b->bytes, NULL), "send");
+        check(MP_receive(1, DATA, b->buffer, b->bytes, NULL), "receive");
     }
 }
 
 static void answer_round_trips(struct bench *b)
 {
-    while (receive_now(0, DATA, b->buffer, b->bytes) > 0) send_now(0, DATA, b->buffer, b->bytes);
+    for (;;) {
+        check(MP_receive(0, DATA, b->buffer, b->bytes, NULL), "receive");
+        if (b->buffer[0] == OVER) break;
+        check(MP_send(0, DATA, b->buffer, b->bytes, NULL), "send");
+    }
+    b->buffer[0] = 1;
 }
 
 /* ---- streams ---------------------------------------------------------------------------------------------------- */
@@ -231,7 +238,8 @@ static void run_case(struct bench *b, const char *argument, double milliseconds,
     } else {
         if (!first) return answer_round_trips(b);
         measure(&(struct measurement){name, METRIC_LATENCY, b->bytes, b->batch, milliseconds, 0, round_trips, b});
-        send_now(1, DATA, b->buffer, 0);
+        const char over = OVER;
+        send_now(1, DATA, &over, 1);
     }
 }
 
