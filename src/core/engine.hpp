@@ -120,8 +120,7 @@ class engine_state final : public sink {
         nanoseconds last_look = 0;    // when progress was made last
         std::atomic<int> entering{0}; // threads that want the engine lock
         int kick_fd = -1;
-        bool oversubscribed = false;               // as the launcher knows it
-        std::atomic<nanoseconds> crowded_until{0}; // others were seen to want this core
+        bool oversubscribed = false;
         std::atomic<bool> stop{false};
         std::thread dispatcher;
     } sleep;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who makes progress, and how a process waits.
 //
-// A thread inside wait() polls the transports itself: first it spins for a bounded time (shorter, and yielding, when
+// A thread inside wait() polls the transports itself: first it spins for a bounded time (short, and yielding, when
 // more ranks than cores share the machine), then one of the waiting threads sleeps in ppoll() for all of them while
-// the others sleep on a condition variable. The launcher does not know of all who share the machine: other jobs, and
-// hosts that are namespaces or containers of one machine. So a spin that lasts yields too, and when that takes so long
-// that another process must have run, spins yield at once for a while. When no thread is inside the library the
-// dispatcher does the same for the program that computes.
+// the others sleep on a condition variable. When no thread is inside the library the dispatcher does the same for the
+// program that computes.
 //
 // Handing over must cost nothing in a program that calls often. So the dispatcher is not woken when a call returns: as
 // long as calls keep coming it only looks every `tick` whether they still do, and goes to the socket when they do not.
@@ -30,10 +28,7 @@
 namespace onesea::core {
 namespace {
 
-// A spin ends after so long in which nobody else ran on its core, or after `spin_longest` in any case.
-constexpr nanoseconds spin_alone = 200'000, spin_crowded = 100'000, spin_longest = 2'000'000;
-constexpr nanoseconds polite_after = 10'000; // of a spin: longer than most answers of a network take
-constexpr nanoseconds long_yield = 10'000, crowd_remembered = 20'000'000;
+constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
 constexpr auto tick = std::chrono::milliseconds(1);
 constexpr int ticks_before_parking = 8;
 constexpr int handlers_at_once = 256;
@@ -133,41 +128,16 @@ void block(locked &lock, nanoseconds until)
 
 bool handlers_left() { return engine().answers_follow(); }
 
-bool seen_crowded(nanoseconds now) { return now < engine().sleep.crowded_until.load(std::memory_order_relaxed); }
-
-// Only who is alone gets its core back at once.
-bool yield_and_look()
-{
-    const nanoseconds before = now_ns();
-    sched_yield();
-    const nanoseconds now = now_ns();
-    if (now - before <= long_yield) return false;
-    engine().sleep.crowded_until.store(now + crowd_remembered, std::memory_order_relaxed);
-    return true;
-}
-
-bool may_spin(nanoseconds now, nanoseconds since, nanoseconds others_until)
-{
-    const bool crowd = engine().sleep.oversubscribed || seen_crowded(now);
-    return now - others_until < (crowd ? spin_crowded : spin_alone) && now - since < spin_longest;
-}
-
-// Lets others at the lock, and at the core if it is crowded, between two rounds of a spin that began at `since`.
-// Whether another process ran.
-bool breathe(locked &lock, nanoseconds since)
+// Lets others at the lock, and at the core if it is crowded, between two rounds of a spin.
+void breathe(locked &lock)
 {
     auto &s = engine().sleep;
-    const nanoseconds now = s.last_look;
     lock.unlock();
-    bool others = false;
-    if (s.oversubscribed || now - since > polite_after || seen_crowded(now))
-        others = yield_and_look();
-    else if (s.entering.load(std::memory_order_relaxed))
+    if (s.oversubscribed || s.entering.load(std::memory_order_relaxed))
         sched_yield();
     else
         __builtin_ia32_pause();
     lock.lock();
-    return others;
 }
 
 void wake_dispatcher()
@@ -380,7 +350,8 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
     s.waiters.fetch_add(1);
     if (s.blocked && s.blocked_by_dispatcher) kick();
     e.for_each_transport([](transport &t) { t.flush(); });
-    nanoseconds spin_since = 0, others_until = 0, began = 0; // the first and the last are set by the first look
+    const nanoseconds spin = s.oversubscribed ? spin_crowded : spin_alone;
+    nanoseconds spin_until = 0, began = 0; // set by the first look
     bool slept = false;
     int status = SEA_OK;
     while (true) {
@@ -394,9 +365,9 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
             status = fail(SEA_ERR_TIMEOUT, "the time given has passed");
             break;
         }
-        if (any || spin_since == 0) spin_since = others_until = now;
-        if (may_spin(now, spin_since, others_until) || handlers_left()) {
-            if (breathe(lock, spin_since)) others_until = now_ns();
+        if (any || spin_until == 0) spin_until = now + spin;
+        if (now < spin_until || handlers_left()) {
+            breathe(lock);
         } else {
             slept = true;
             block(lock, std::min(deadline, nap == never ? never : now + nap));
