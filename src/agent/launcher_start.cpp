@@ -185,6 +185,7 @@ void launcher::take_hello(unsigned node, const message &m)
         return node_failed(
             node, fmt::format("its onesea speaks version {} of the control line, this one {}", theirs, control_version),
             status_launcher);
+    m.head.at("machine").get_to(link.machine);
     if (placed_.nodes[node].local) return;
     link.own_address = m.head.at("own_address").get<std::string>();
     link.launcher_address = m.head.at("launcher_address").get<std::string>();
@@ -211,10 +212,14 @@ void launcher::send_table_when_ready()
     if (std::any_of(nodes_.begin(), nodes_.end(), [](const auto &n) { return n->failed; })) return give_up_start();
     if (table_sent_) return;
     table_sent_ = true;
+    std::vector<std::string> machines;
+    for (const auto &n : nodes_) machines.push_back(n->machine);
+    count_machines(placed_, machines);
     job_table table;
     for (const auto &n : nodes_) {
-        unsigned ranks = unsigned(placed_.nodes[table.nodes.size()].ranks.size());
-        table.nodes.push_back({n->address, n->mtu, ranks});
+        const placed_node &place = placed_.nodes[table.nodes.size()];
+        const unsigned ranks = unsigned(place.ranks.size());
+        table.nodes.push_back({n->address, n->mtu, ranks, place.ranks_on_machine, place.first_on_machine});
         for (unsigned slot = 0; slot < ranks; ++slot)
             table.ports.push_back(slot < n->ports.size() ? std::uint16_t(n->ports[slot]) : std::uint16_t(0));
     }

@@ -35,6 +35,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fstream>
 #include <optional>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -101,6 +102,14 @@ class node_agent final : public rank_set::listener {
     bool started_ = false, over_ = false, leaving_ = false, done_ = false;
 };
 
+// The same for all containers and namespaces of a kernel; "" if it does not tell.
+std::string machine_name()
+{
+    std::string name;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
+    return name;
+}
+
 void node_agent::hello()
 {
     char host[256] = "";
@@ -108,6 +117,7 @@ void node_agent::hello()
     auto ends = parse_ssh_connection(getenv("SSH_CONNECTION"));
     line_.send({{"type", "hello"},
                 {"control_version", control_version},
+                {"machine", machine_name()},
                 {"host", host},
                 {"pid", getpid()},
                 {"launcher_address", ends.client},
@@ -152,7 +162,10 @@ void node_agent::take_job(const message &m)
 void node_agent::take_table(const message &m)
 {
     if (!ranks_ || started_) throw request_error("the launcher's table came at a wrong time");
-    memory_->fill(job_table_from(m));
+    const job_table table = job_table_from(m);
+    memory_->fill(table);
+    job_->ranks_on_machine = table.nodes[job_->node].ranks_on_machine;
+    job_->first_on_machine = table.nodes[job_->node].first_on_machine;
     started_ = true;
     ranks_->start(mask_);
     for (unsigned slot = 0; slot < job_->ranks.size(); ++slot) watch_wishes(slot);

@@ -121,7 +121,8 @@ message to_message(const job_table &table)
 {
     message m;
     nlohmann::json nodes = nlohmann::json::array();
-    for (const auto &n : table.nodes) nodes.push_back({n.address, n.mtu, n.ranks});
+    for (const auto &n : table.nodes)
+        nodes.push_back({n.address, n.mtu, n.ranks, n.ranks_on_machine, n.first_on_machine});
     m.head = {{"type", "table"}, {"nodes", std::move(nodes)}};
     m.body.reserve(2 * table.ports.size());
     for (unsigned port : table.ports) {
@@ -136,8 +137,11 @@ job_table job_table_from(const message &m)
     job_table table;
     std::uint64_t ranks = 0;
     for (const auto &n : m.head.at("nodes")) {
-        table.nodes.push_back({n.at(0).get<std::string>(), n.at(1).get<unsigned>(), n.at(2).get<unsigned>()});
+        table.nodes.push_back({n.at(0).get<std::string>(), n.at(1).get<unsigned>(), n.at(2).get<unsigned>(),
+                               n.at(3).get<unsigned>(), n.at(4).get<unsigned>()});
         ranks += table.nodes.back().ranks;
+        if (table.nodes.back().ranks_on_machine == 0)
+            throw request_error("the launcher's table has a machine without ranks");
     }
     if (m.body.size() != 2 * ranks) throw request_error("the launcher's table of ranks makes no sense");
     table.ports.reserve(ranks);

@@ -51,6 +51,7 @@ struct job_table {
         std::string address;
         unsigned mtu = 0;
         unsigned ranks = 0;
+        unsigned ranks_on_machine = 1, first_on_machine = 0; // as the agents have told; replaces the job's
     };
     std::vector<node> nodes;
     std::vector<std::uint16_t> ports; // by rank

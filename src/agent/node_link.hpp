@@ -40,7 +40,7 @@ class node_link {
     // Filled in by the launcher as the conversation goes on.
     bool said_hello = false, ready = false, failed = false, done = false, ended = false, reaped = false;
     int wait_status = 0;
-    std::string own_address, launcher_address, address;
+    std::string machine, own_address, launcher_address, address;
     unsigned mtu = 0;
     std::vector<unsigned> ports;
 

@@ -182,6 +182,7 @@ void node_memory::fill(const job_table &table)
             throw request_error("the launcher's table has other ranks on this node than its job");
         for (unsigned i = 0; i < node.ranks; ++i, ++rank) arena_.ranks().place(int(rank), n, table.ports[rank]);
     }
+    arena_.header().ranks_on_machine = table.nodes[job_.node].ranks_on_machine;
     arena_.header().ranks = job_.total_ranks;
     arena_.header().world = job_.total_ranks;
 }

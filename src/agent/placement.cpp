@@ -97,18 +97,21 @@ std::vector<unsigned> shares_of(const job_request &r, const std::vector<host_slo
     return shares;
 }
 
-void count_machines(placement &placed)
-{
-    std::map<std::string, unsigned> total;
-    auto machine = [](const placed_node &n) { return n.local ? std::string() : n.host; };
-    for (placed_node &n : placed.nodes) {
-        n.first_on_machine = total[machine(n)];
-        total[machine(n)] += unsigned(n.ranks.size());
-    }
-    for (placed_node &n : placed.nodes) n.ranks_on_machine = total[machine(n)];
-}
-
 } // namespace
+
+void count_machines(placement &placed, const std::vector<std::string> &machines)
+{
+    std::map<std::pair<std::string, std::string>, unsigned> total;
+    auto of = [&](std::size_t i) -> unsigned & {
+        const placed_node &n = placed.nodes[i];
+        return total[{machines[i], !machines[i].empty() || n.local ? std::string() : n.host}];
+    };
+    for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
+        placed.nodes[i].first_on_machine = of(i);
+        of(i) += unsigned(placed.nodes[i].ranks.size());
+    }
+    for (std::size_t i = 0; i < placed.nodes.size(); ++i) placed.nodes[i].ranks_on_machine = of(i);
+}
 
 placement place(const job_request &request, const std::function<bool(const std::string &)> &is_local)
 {
@@ -135,7 +138,7 @@ placement place(const job_request &request, const std::function<bool(const std::
         }
         placed.nodes.push_back(std::move(node));
     }
-    count_machines(placed);
+    count_machines(placed, std::vector<std::string>(placed.nodes.size()));
     return placed;
 }
 

@@ -30,6 +30,10 @@ struct placement {
 // Throws request_error if the ranks do not fit. `is_local` tells whether a host's name means this machine.
 placement place(const job_request &request, const std::function<bool(const std::string &)> &is_local);
 
+// Counts ranks_on_machine and first_on_machine again when the agents have told what machine they are on: hosts may be
+// namespaces or containers of one. A name for each node; "": not known, so the host counts.
+void count_machines(placement &placed, const std::vector<std::string> &machines);
+
 // The map as --dry-run prints it: a line per node and program.
 std::string describe(const placement &placed, const job_request &request);
 

@@ -100,6 +100,23 @@ TEST(placement, ranks_of_one_machine_are_counted_over_its_nodes)
     EXPECT_EQ(placed.nodes[1].first_on_machine, 3u);
 }
 
+TEST(placement, hosts_that_are_one_machine_count_as_one)
+{
+    auto placed = place(request_for(7, 4), local); // 2, 2, 2, 1
+    for (std::size_t i = 1; i < 4; ++i) {
+        placed.nodes[i].local = false;
+        placed.nodes[i].host = i == 1 ? "a" : "b";
+    }
+    count_machines(placed, {"here", "here", "", ""});
+    auto counts = [&](std::size_t i) {
+        return std::pair(placed.nodes[i].ranks_on_machine, placed.nodes[i].first_on_machine);
+    };
+    EXPECT_EQ(counts(0), std::pair(4u, 0u));
+    EXPECT_EQ(counts(1), std::pair(4u, 2u));
+    EXPECT_EQ(counts(2), std::pair(3u, 0u));
+    EXPECT_EQ(counts(3), std::pair(3u, 2u));
+}
+
 TEST(placement, map_names_nodes_ranks_and_programs)
 {
     EXPECT_EQ(describe(place(request_for(3, 2), local), request_for(3, 2)),
