@@ -3,6 +3,7 @@
 // The last rank is stopped, so that what needs its help blocks: everything over the network, messages everywhere. When
 // all have threads that wait, rank 0 kills it, or the agent of its node, whose ranks then die with it.
 // Each is run by name (--only) as a job of its own, with --on-death continue.
+#include "fair_clock.hpp"
 #include "places.hpp"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr double soon = sanitized ? 8 : 1; // seconds from the kill to the last SEA_ERR_DEAD
 constexpr double settle = 0.3;             // for the operations to hang before the kill
+constexpr double patience = 20;            // with threads that have not begun
 
 std::uint64_t micros(double seconds) { return std::uint64_t(seconds * 1e6); }
 
@@ -28,15 +30,18 @@ struct caller {
     bool helped; // needs the owner also over shared memory
     std::function<int()> call;
     double began = 0, ended = 0; // of the last call
+    double withheld = 0;         // by the machine up to its end
     int status = SEA_OK;
 };
 
-void call_until_it_fails(caller &c)
+void call_until_it_fails(caller &c, std::atomic<std::uint64_t> &begun, const fair_clock &clock)
 {
-    for (double until = now() + settle + 2 * soon + 5; c.status == SEA_OK && now() < until;) {
+    ++begun;
+    for (double until = now() + patience + settle + 2 * soon + 5; c.status == SEA_OK && now() < until;) {
         c.began = now();
         c.status = c.call();
         c.ended = now();
+        c.withheld = clock.withheld();
     }
 }
 
@@ -65,9 +70,10 @@ void work_with(run &t, const std::vector<int> &living, const std::vector<sea_add
     CHECK(slowest < soon);
 }
 
-void judge(run &t, const caller &c, int victim)
+// `withheld`: by the machine before the kill.
+void judge(run &t, const caller &c, int victim, double withheld)
 {
-    const double killed = double(t.shared->flags[0].load()) * 1e-6, took = c.ended - killed;
+    const double killed = double(t.shared->flags[0].load()) * 1e-6, took = c.ended - killed - (c.withheld - withheld);
     const bool dead = CHECK_STATUS(SEA_ERR_DEAD, c.status), in_time = CHECK(took < soon);
     bool good = dead && in_time;
     if (c.helped || !t.local(victim)) good &= CHECK(c.began < killed); // it hung, or this proves nothing
@@ -117,10 +123,15 @@ void kill_while_all_wait(run &t, bool agent)
     t.sync();
     std::array<caller, 4> all = callers(victim, heaps[std::size_t(victim)]);
     std::vector<std::thread> threads;
-    for (caller &c : all) threads.emplace_back([&c] { call_until_it_fails(c); });
+    auto &begun = t.shared->flags[3];
+    const fair_clock clock;
+    for (caller &c : all) threads.emplace_back([&] { call_until_it_fails(c, begun, clock); });
     std::atomic<bool> over{false};
+    double withheld = 0;
     std::thread killer([&] {
+        for (double until = now() + patience; begun < all.size() * living.size() && now() < until;) pause_for(0.001);
         pause_for(settle);
+        withheld = clock.withheld();
         if (t.rank != 0) return;
         t.shared->flags[0] = micros(now());
         kill(pid_t((agent ? parents : pids)[std::size_t(victim)]), SIGKILL);
@@ -133,7 +144,7 @@ void kill_while_all_wait(run &t, bool agent)
     killer.join();
     waiter.join();
     t.sync();
-    for (const caller &c : all) judge(t, c, victim);
+    for (const caller &c : all) judge(t, c, victim, withheld);
     for (int r = 0; r < t.size; ++r) CHECK_EQ(doomed(r) ? 0 : 1, sea_alive(r));
     t.sync();
     if (t.rank == 0)
