@@ -91,22 +91,27 @@ void sleep_in_ppoll(sleeping_place &place, nanoseconds until)
     if (e.inherited.lifeline_fd >= 0 && fds[1].revents) end_with_agent();
 }
 
-// Sleeps until something may have changed: in ppoll for all, or behind the thread that does so.
-void block(locked &lock, nanoseconds until)
+// Sleeps until something may have changed: in ppoll for all, or behind the thread that does so. True: ready() was true,
+// looked at once more when neighbours had been told to ring, since what they wrote before rings nobody.
+bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
 {
     auto &e = engine();
     auto &s = e.sleep;
     ++e.counts->process().sleeps;
     if (s.blocked) {
+        const std::uint64_t armed = s.arms;
+        if (ready()) return true;
+        if (!s.blocked || s.arms != armed) return false; // the lock was let go meanwhile
         ++s.parked;
         if (until == never)
             s.changed.wait(lock);
         else
             s.changed.wait_for(lock, std::chrono::nanoseconds(until - std::min(until, now_ns())));
         --s.parked;
-        return;
+        return false;
     }
     s.blocked = true;
+    ++s.arms;
     s.blocked_by_dispatcher = is_dispatcher;
     bool quiet = true;
     e.for_each_transport([&](transport &t) {
@@ -115,7 +120,8 @@ void block(locked &lock, nanoseconds until)
     });
     const nanoseconds rest = quiet ? sources_rest() : 0;
     if (rest != never && rest != 0) until = std::min(until, now_ns() + rest);
-    if (quiet && rest != 0) {
+    const bool now_ready = ready();
+    if (!now_ready && quiet && rest != 0) {
         sleeping_place place;
         lock.unlock();
         sleep_in_ppoll(place, until);
@@ -124,6 +130,7 @@ void block(locked &lock, nanoseconds until)
     e.for_each_transport([](transport &t) { t.disarm(); });
     s.blocked = false;
     if (s.parked) s.changed.notify_all();
+    return now_ready;
 }
 
 bool handlers_left() { return engine().answers_follow(); }
@@ -229,7 +236,7 @@ void dispatch()
         run_handlers(lock);
         if (any || handlers_left()) continue;
         note_round(std::exchange(began, 0), now_ns());
-        if (!s.stop.load() && s.waiters.load() == 0) block(lock, never);
+        if (!s.stop.load() && s.waiters.load() == 0) block(lock, never, [] { return false; });
     }
 }
 
@@ -370,7 +377,7 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
             breathe(lock);
         } else {
             slept = true;
-            block(lock, std::min(deadline, nap == never ? never : now + nap));
+            if (block(lock, std::min(deadline, nap == never ? never : now + nap), ready)) break;
         }
         if (ready()) break;
     }
