@@ -113,7 +113,7 @@ class engine_state final : public sink {
         std::atomic<bool> blocked{false}; // one thread is in ppoll for all
         bool blocked_by_dispatcher = false;
         std::uint64_t arms = 0; // how often a thread has begun to sleep for all
-        std::mutex away_mutex; // of the two below; taken after the engine lock or alone
+        std::mutex away_mutex;  // of the two below; taken after the engine lock or alone
         std::condition_variable dispatcher_wake;
         std::atomic<bool> dispatcher_parked{false};
         std::atomic<std::uint64_t> activity{0}; // calls that made progress or started something
