@@ -97,11 +97,11 @@ bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
 {
     auto &e = engine();
     auto &s = e.sleep;
-    ++e.counts->process().sleeps;
     if (s.blocked) {
         const std::uint64_t armed = s.arms;
         if (ready()) return true;
         if (!s.blocked || s.arms != armed) return false; // the lock was let go meanwhile
+        ++e.counts->process().sleeps;
         ++s.parked;
         if (until == never)
             s.changed.wait(lock);
@@ -110,6 +110,7 @@ bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
         --s.parked;
         return false;
     }
+    ++e.counts->process().sleeps;
     s.blocked = true;
     ++s.arms;
     s.blocked_by_dispatcher = is_dispatcher;
