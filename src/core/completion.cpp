@@ -343,6 +343,13 @@ int check_all(const sea_op *ops, int n)
 
 bool done_at(const sea_op *ops, int i) { return is_done(engine().operations.find(ops[i])); }
 
+// One that is not complete: the layer that made it may find its end quicker than a round of progress does.
+void look_for_end(sea_op id)
+{
+    const operation *op = engine().operations.find(id);
+    if (op->state == operation::phase::active && op->layer_look) op->layer_look(op->context);
+}
+
 } // namespace
 
 int sea_test(sea_op id, int *done)
@@ -384,6 +391,7 @@ int sea_wait_all(sea_op *ops, int n, double seconds)
         while (next < n && (ops[next] == SEA_OP_NONE || done_at(ops, next))) ++next;
         return next == n;
     };
+    for (int looked = -1; !ready() && looked != next;) look_for_end(ops[looked = next]);
     if (int s = wait(lock, ready, deadline_after(seconds))) return s;
     int first = SEA_OK;
     for (int i = 0; i < n; ++i) {

@@ -87,6 +87,7 @@ int run_external(const char *function, const external_plan &plan, const sea_opts
         o->memory = const_cast<void *>(plan.memory);
         o->bytes = plan.bytes;
         o->awaits_reply = plan.target >= 0;
+        o->layer_look = plan.look;
         ++o->parts;
         begin(operation_table::id_of(o));
     });
@@ -115,6 +116,18 @@ void *external_context(engine_held_t, sea_op handle, void (*ended)(void *), bool
     *ours = op && op->external && op->held && op->layer_ended == ended;
     return *ours && op->state != operation::phase::done ? op->context : nullptr;
 }
+
+bool others_wait(engine_held_t) { return engine().sleep.entering.load(std::memory_order_relaxed) > 0; }
+
+const void *external_memory(engine_held_t, std::uint64_t id, int target, std::size_t *bytes)
+{
+    const operation *op = find_external(id);
+    if (!op || op->target != target) return nullptr;
+    *bytes = op->bytes;
+    return op->memory;
+}
+
+nanoseconds last_look(engine_held_t) { return engine().sleep.last_look; }
 
 void wake_dispatcher_soon() { activity(); }
 

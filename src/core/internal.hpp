@@ -90,6 +90,7 @@ int ended_rank(std::uint32_t i);
 // around.
 using locked = std::unique_lock<engine_lock>;
 locked enter();
+bool others_wait(engine_held_t); // for the lock
 
 // ---- Operations that a layer above makes and completes (external.cpp) ----
 // They have handles, counters and start conditions like any other and can be waited for with them, but concern no fence
@@ -100,6 +101,9 @@ struct external_plan {
     const void *memory = nullptr; // what the target may pull
     std::size_t bytes = 0;
     void (*ended)(void *context) = nullptr; // called once, whatever happens: when it has ended, or was not begun
+    // Called under the lock when a thread begins to wait for it: looks for its end while that is quicker than a round
+    // of progress, and only until others_wait().
+    void (*look)(void *context) = nullptr;
     void *context = nullptr;
 };
 
@@ -120,6 +124,9 @@ void *external_context(engine_held_t, sea_op handle, void (*ended)(void *context
 // There is something to do that the caller does not wait for: the dispatcher looks soon, if nobody does, and sends what
 // was held back to share a packet. Any thread.
 void wake_dispatcher_soon();
+
+// The memory that `target` may pull of an external operation of this rank; nullptr: there is none, or it has ended.
+const void *external_memory(engine_held_t, std::uint64_t id, int target, std::size_t *bytes);
 
 // Fetches the first `bytes` of the memory of an external operation of rank `source`, towards this rank, then calls
 // done(argument, status) under the lock. The memory `to` must stay until then.
@@ -165,6 +172,9 @@ struct progress_source {
 };
 // By static initialisers.
 void add_progress_source(const progress_source &source);
+
+// When the round of progress that is under way began.
+nanoseconds last_look(engine_held_t);
 
 // Now plus this thread's sea_set_timeout(), or `never`.
 nanoseconds thread_deadline();

@@ -118,11 +118,14 @@ int send(sea_team team, int member, int tag, const void *data, std::size_t bytes
 
 void drop_request(void *r) { delete static_cast<request *>(r); }
 
+void look_for_message(void *r) { the_office().look_for(core::engine_held, *static_cast<request *>(r)); }
+
 // With an operation; `number`: of a message that was taken, 0: none.
 int start_receive(const char *function, std::unique_ptr<request> made, const sea_opts *opts, std::uint64_t number)
 {
     core::external_plan plan;
     plan.ended = drop_request;
+    plan.look = look_for_message;
     plan.context = made.get();
     request *r = made.release();
     return core::run_external(function, plan, opts, [r, number](std::uint64_t id) {

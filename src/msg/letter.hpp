@@ -66,6 +66,9 @@ struct request final : posted {
     int source = -1, tag = -1;
     std::size_t bytes = 0, fetched = 0;
     offer_words offer;
+    std::uint32_t order = 0; // its number, while its data is to come over the sender's stage
+    bool ordered = false;
+    std::size_t piece = 0; // bytes, of that order
 
     std::size_t wanted() const { return bytes < capacity ? bytes : capacity; }
     int good_status() const { return bytes > capacity ? SEA_ERR_TRUNCATED : SEA_OK; }

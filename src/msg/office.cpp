@@ -39,6 +39,7 @@ void office::open(core::engine_held_t)
     lanes_.reserve(header.slots);
     for (unsigned s = 0; s < header.slots; ++s)
         lanes_.push_back({shm::lane_reader(core::node_arena().lane(slot_, s), core::node_arena().cells(slot_, s))});
+    stage_ = shm::stage_writer(core::node_arena().stage(slot_), core::node_arena().stage_data(slot_));
     open_ = true;
 }
 
@@ -56,10 +57,12 @@ void office::close()
         matcher_.withdraw(p);
         drop(static_cast<request *>(p));
     });
-    for (auto *list : {&finished_, &to_fetch_}) {
+    for (auto *list : {&errands_.finished, &errands_.to_fetch}) {
         for (request *r : *list) drop(r);
         list->clear();
     }
+    stop_taking();
+    stage_ = {};
     for (request *r : std::exchange(fetches_, {})) drop(r);
     for (auto &[number, l] : std::exchange(taken_, {})) letter::destroy(l.what);
     neighbours_.clear();
@@ -90,7 +93,7 @@ void office::finish(request &r, int status)
     if (r.info && (status == SEA_OK || status == SEA_ERR_TRUNCATED))
         *r.info = {r.team ? r.team->who.member(r.source) : r.source, r.tag, r.bytes};
     if (r.operation) {
-        finished_.push_back(&r);
+        errands_.finished.push_back(&r);
         work_.store(true, std::memory_order_relaxed);
         return;
     }
@@ -113,7 +116,7 @@ void office::release(int source, std::size_t bytes)
         r.released += n;
         if (r.released - r.told < share_ / 4) return;
         r.told = r.released;
-        grants_.push_back(source);
+        errands_.grants.push_back(source);
         work_.store(true, std::memory_order_relaxed);
     }
 }
@@ -200,7 +203,7 @@ void office::meet_offer(request &r, int source, const offer_words &words)
         return;
     }
     r.state.store(request::phase::fetching, std::memory_order_release);
-    to_fetch_.push_back(&r);
+    errands_.to_fetch.push_back(&r);
     work_.store(true, std::memory_order_relaxed);
 }
 
@@ -257,9 +260,25 @@ void office::receive_here(request &r)
 {
     guard held(lock_);
     take_or_post(r);
+    watch_lane(r, [] { return false; });
+}
+
+void office::look_for(core::engine_held_t held, request &r)
+{
+    {
+        guard inside(lock_);
+        if (matcher::is_posted(&r)) watch_lane(r, [&] { return core::others_wait(held); });
+    }
+    settle(held);
+}
+
+// Looks at the lane through which it comes, with the lock held: nothing is quicker.
+template <class Stop>
+void office::watch_lane(request &r, Stop &&stop)
+{
     const unsigned slot = crowded_ ? no_slot : lane_to_watch(r);
     if (slot == no_slot) return;
-    for (int i = 0; i < looks_quick && matcher::is_posted(&r) && !lock_.wanted(); ++i)
+    for (int i = 0; i < looks_quick && matcher::is_posted(&r) && !lock_.wanted() && !stage_.wanted() && !stop(); ++i)
         if (lanes_[slot].in.ready()) drain(slot, INT_MAX, &r);
 }
 
@@ -415,27 +434,25 @@ void office::settle(core::engine_held_t)
     if (settling_) return; // the round that is under way sees the rest
     settling_ = true;
     while (work_.exchange(false)) {
-        std::vector<request *> finished, fetch;
-        std::vector<int> grants;
-        std::vector<unsigned> knocks;
+        running_.finished.clear();
+        running_.to_fetch.clear();
+        running_.grants.clear();
+        running_.knocks.clear();
         bool nudge = false;
         {
             guard held(lock_);
-            finished.swap(finished_);
-            fetch.swap(to_fetch_);
-            grants.swap(grants_);
-            knocks.swap(knocks_);
+            std::swap(running_, errands_);
             nudge = std::exchange(nudge_, false);
         }
-        for (unsigned slot : knocks) core::knock(slot, shm::asleep_for_messages);
-        for (int rank : grants) grant(rank);
-        for (request *r : fetch)
+        for (unsigned slot : running_.knocks) core::knock(slot, shm::asleep_for_messages);
+        for (int rank : running_.grants) grant(rank);
+        for (request *r : running_.to_fetch)
             if (slot_of(r->source) != no_slot)
                 fetches_.push_back(r);
             else
                 pull(*r);
         if (nudge) core::nudge(core::engine_held);
-        for (request *r : finished)
+        for (request *r : running_.finished)
             core::end_external(core::engine_held, r->operation, r->status,
                                r->status == SEA_OK ? std::string() : end_text(*r));
     }

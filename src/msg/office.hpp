@@ -37,6 +37,7 @@
 #include "msg/spin_lock.hpp"
 #include "onesea/message.h"
 #include "shm/lane.hpp"
+#include "shm/stage.hpp"
 
 #include <deque>
 #include <memory>
@@ -74,6 +75,8 @@ class office {
     int receive_taken(std::uint64_t number, request &r);
     // The same for a request on the stack of this thread, which looks for it as long as is worth while.
     void receive_here(request &r);
+    // A thread begins to wait for a posted request of an operation, which may be gone afterwards.
+    void look_for(core::engine_held_t, request &r);
     // Waits until a request on the stack of this thread has ended. Its status, with the text.
     int wait(request &r, nanoseconds deadline);
     // False: it has met a message already.
@@ -161,11 +164,24 @@ class office {
     // For settle().
     std::atomic<bool> work_{false};
     bool nudge_ = false, settling_ = false;
-    std::vector<request *> finished_;
-    std::vector<request *> to_fetch_;
-    std::vector<int> grants_;       // ranks of other nodes that are to hear what was released
-    std::vector<unsigned> knocks_;  // slots that wait for room in their lane
-    std::deque<request *> fetches_; // under the engine lock
+    struct errands {
+        std::vector<request *> finished;
+        std::vector<request *> to_fetch;
+        std::vector<int> grants;      // ranks of other nodes that are to hear what was released
+        std::vector<unsigned> knocks; // slots that wait for room in their lane
+    };
+    errands errands_;
+    errands running_;               // those that settle() is at
+    std::deque<request *> fetches_; // under the engine lock, as all that follows
+
+    std::uint64_t readable_ = 0; // an operation whose data was seen to be mapped
+    shm::stage_writer stage_;    // where this process lays pieces of what it has offered
+    struct taking {
+        shm::stage_reader from;
+        unsigned slot = no_slot; // whose stage that is
+        nanoseconds heard = 0;   // when the last piece came
+    };
+    taking taking_; // from another one's
 
     using guard = std::lock_guard<spin_lock>;
 
@@ -206,12 +222,25 @@ class office {
     void drain_for(const pattern &want, const request *until);
     bool any_ready() const;
     void take_or_post(request &r);
+    template <class Stop>
+    void watch_lane(request &r, Stop &&stop);
     unsigned lane_to_watch(const request &r) const;
     void spin_for(request &r);
 
     int copy_here(request &r, std::size_t bytes);
     void fetch_here(request &r);
+    static void wait_for(request &r);
     void fetch_some();
+    bool look_at_stage(nanoseconds now);
+    bool lay_pieces(int looks);
+    bool may_be_read(const shm::stage_order &o, const std::byte *memory);
+    bool fit_for_stage(const request &r) const;
+    bool looks_at_stage(unsigned slot) const;
+    bool take_pieces(request &r);
+    bool place_orders(request &r);
+    void order(request &r);
+    bool take_ready(request &r);
+    void stop_taking();
     void end_fetch(core::engine_held_t, request &r, int status);
     void pull(request &r);
     static void pulled(void *request_, int status);

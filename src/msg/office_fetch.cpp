@@ -8,7 +8,7 @@
 namespace onesea::msg {
 namespace {
 
-constexpr std::size_t at_once = std::size_t(1) << 20; // bytes, while others wait for the engine lock
+constexpr std::size_t at_once = std::size_t(256) << 10; // bytes, while others wait for the engine lock
 
 } // namespace
 
@@ -30,12 +30,24 @@ int office::copy_here(request &r, std::size_t bytes)
 // By the thread that waits for it, without a lock.
 void office::fetch_here(request &r)
 {
+    if (fit_for_stage(r) && looks_at_stage(slot_of(r.source))) {
+        core::locked lock = core::enter();
+        r.state.store(request::phase::fetching);
+        fetches_.push_back(&r);
+        lock.unlock();
+        return wait_for(r);
+    }
     const int s = copy_here(r, r.wanted());
     core::locked lock = core::enter();
     if (s != not_native) return end_fetch(core::engine_held, r, s);
     r.state.store(request::phase::fetching);
     pull(r);
     lock.unlock();
+    wait_for(r);
+}
+
+void office::wait_for(request &r)
+{
     core::wait_until(
         [](void *argument) { return static_cast<request *>(argument)->state.load() == request::phase::done; }, &r,
         never);
@@ -45,9 +57,11 @@ void office::fetch_here(request &r)
 void office::fetch_some()
 {
     request *r = fetches_.front();
-    const int s = copy_here(*r, std::min(at_once, r->wanted() - r->fetched));
+    int s = SEA_OK;
+    if (!take_pieces(*r)) s = copy_here(*r, std::min(at_once, r->wanted() - r->fetched));
     if (s == SEA_OK && r->fetched < r->wanted()) return;
     fetches_.pop_front();
+    if (fetches_.empty() || !fetches_.front()->ordered) stop_taking();
     if (s == not_native)
         pull(*r);
     else

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int at_once = 64; // messages of one lane in a round: none keeps the others waiting
 constexpr int looks = 2000, looks_when_crowded = 50;
+constexpr nanoseconds while_orders_wait = 100'000;     // who takes pieces away rings no doorbell
 constexpr nanoseconds while_receives_wait = 1'000'000; // so late the dispatcher may find what comes for one
 
 } // namespace
@@ -45,7 +46,7 @@ bool office::drain(unsigned slot, int limit, const request *until)
             arrive(slot, what, item.data, item.bytes);
         }
         if (l.in.pop() && l.in.control().wanted.exchange(0, std::memory_order_seq_cst)) {
-            knocks_.push_back(slot);
+            errands_.knocks.push_back(slot);
             work_.store(true, std::memory_order_relaxed);
         }
         if (until && !matcher_.is_posted(until)) break;
@@ -109,7 +110,7 @@ void office::spin_for(request &r)
     auto ready = [&] { return open ? any_ready() : lanes_[slot].in.ready(); };
     shm::slot &mine = core::node_arena().slot_at(slot_);
     mine.receiving.fetch_add(1, std::memory_order_seq_cst);
-    for (int i = crowded_ ? looks - looks_when_crowded : 0; i < looks && waiting(); ++i) {
+    for (int i = crowded_ ? looks - looks_when_crowded : 0; i < looks && waiting() && !stage_.wanted(); ++i) {
         if (ready()) {
             guard held(lock_);
             if (waiting() && matcher_.is_posted(&r)) drain_for(r.want, &r);
@@ -134,6 +135,7 @@ bool office::poll()
         any = true;
         settle(core::engine_held);
     }
+    any |= look_at_stage(core::last_look(core::engine_held));
     if (fetches_.empty()) return any;
     fetch_some();
     settle(core::engine_held);
@@ -144,6 +146,7 @@ nanoseconds office::rest()
 {
     if (!open_) return never;
     if (any_ready() || !fetches_.empty() || work_.load()) return 0;
+    if (stage_.wanted()) return while_orders_wait;
     guard held(lock_);
     for (unsigned slot : stuck_) {
         neighbour &n = *neighbours_[slot];
@@ -159,6 +162,7 @@ void office::gone(int rank, int status)
     {
         guard held(lock_);
         if (const auto slot = core::slot_of(rank)) {
+            stage_.reader_gone(*slot);
             drain(*slot, INT_MAX, nullptr);
             if (neighbours_[*slot]) neighbours_[*slot]->stuck.clear();
         } else if (status != SEA_ERR_DEAD || remotes_.contains(rank)) { // a job may lose a million ranks

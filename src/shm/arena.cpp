@@ -26,6 +26,8 @@ constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (
 // The page of control words, the lane's cells, the ring's data.
 constexpr std::uint64_t lane_control_at = page / 2;
 constexpr std::uint64_t ring_data_at = page + lane_cells * sizeof(cell);
+constexpr std::uint64_t stage_stride = page + stage_places * stage_piece;
+static_assert(sizeof(stage_control) <= page);
 static_assert(sizeof(ring_control) <= lane_control_at && sizeof(lane_control) <= page - lane_control_at);
 
 // The places of the parts follow from the capacities; `bytes` comes last.
@@ -37,7 +39,8 @@ void lay_out(arena_header &h)
     h.nodes_at = round_up(sizeof(arena_header), 64);
     h.ranks_at = round_up(h.nodes_at + node_table::bytes(h.nodes), 64);
     h.slots_at = round_up(h.ranks_at + rank_table::bytes(h.rank_capacity), page);
-    h.rings_at = h.slots_at + h.slots * h.slot_stride;
+    h.stages_at = h.slots_at + h.slots * h.slot_stride;
+    h.rings_at = h.stages_at + h.slots * stage_stride;
     h.heaps_at = round_up(h.rings_at + std::uint64_t(h.slots) * h.slots * h.ring_stride, huge_page);
     h.bytes = h.heaps_at + h.starters * h.heap_stride;
 }
@@ -224,6 +227,13 @@ cell *arena::cells(unsigned to, unsigned from) const
 {
     return reinterpret_cast<cell *>(reinterpret_cast<std::byte *>(&ring(to, from)) + page);
 }
+
+stage_control &arena::stage(unsigned index) const
+{
+    return *reinterpret_cast<stage_control *>(at(header_->stages_at + index * stage_stride));
+}
+
+std::byte *arena::stage_data(unsigned index) const { return reinterpret_cast<std::byte *>(&stage(index)) + page; }
 
 std::byte *arena::heap_meta(unsigned index) const
 {

@@ -17,6 +17,7 @@
 
 #include "base/profile.hpp"
 #include "shm/rank_table.hpp"
+#include "shm/stage.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -26,7 +27,7 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 5;
+inline constexpr std::uint32_t arena_version = 6;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t lane_cells = 1024; // of a cache line; per ordered pair of local ranks
 inline constexpr std::size_t heap_granule = 64;
@@ -51,7 +52,7 @@ struct arena_header {
     std::uint32_t starters;         // of the slots: those with a rank from the start
     std::uint32_t ranks_on_machine; // including other virtual nodes: for the spin budget
     std::uint64_t heap_bytes;       // capacity of each rank's heap
-    std::uint64_t nodes_at, ranks_at, slots_at, rings_at, heaps_at; // byte offsets
+    std::uint64_t nodes_at, ranks_at, slots_at, stages_at, rings_at, heaps_at; // byte offsets
     std::uint64_t slot_stride, ring_stride, heap_stride;
     profile tuning;
     node_kinds kinds;
@@ -75,6 +76,7 @@ struct alignas(64) slot {
     alignas(64) std::atomic<std::uint64_t> lanes[max_slots / 64];   // bit s: slot s has used its lane to here
     alignas(64) std::atomic<std::uint32_t> receiving; // threads that look at the lanes to here all the time now
     std::atomic<std::uint32_t> offered;               // 1: somebody did not wake it since it was receiving
+    alignas(64) std::atomic<std::uint64_t> looked;    // when it looked last whether its stage is wanted, ns
 };
 
 inline constexpr std::uint32_t asleep_for_messages = 1; // something was put in a ring to it, or taken from one of its
@@ -142,6 +144,8 @@ class arena {
     std::byte *ring_data(unsigned to, unsigned from) const;
     lane_control &lane(unsigned to, unsigned from) const;
     cell *cells(unsigned to, unsigned from) const;
+    stage_control &stage(unsigned index) const;
+    std::byte *stage_data(unsigned index) const;
     std::size_t ring_bytes() const { return header_->tuning.of(path_kind::shm).window; } // of data: a power of two
     std::byte *segments(unsigned index) const;                                           // see segments.hpp
     // Of a slot with a rank from the start, or after map_heap().

@@ -34,13 +34,13 @@ bool word_writable(std::uint64_t address)
            0;
 }
 
+} // namespace
+
 bool all_mapped(std::uint64_t address, std::uint64_t bytes)
 {
     const std::uint64_t first = address & ~(page - 1);
     return msync(pointer(first), address + bytes - first, MS_ASYNC) == 0; // looks at the map, and writes nothing
 }
-
-} // namespace
 
 std::unique_ptr<careful_memory> careful_memory::create(int *error)
 {

@@ -65,4 +65,7 @@ class careful_memory {
     std::size_t read_by_pipe(void *to, std::uint64_t from, std::size_t bytes);
 };
 
+// Is every page of this range mapped in this process, in whatever way? Any thread.
+bool all_mapped(std::uint64_t address, std::uint64_t bytes);
+
 } // namespace onesea::shm

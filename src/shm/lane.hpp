@@ -16,6 +16,7 @@
 
 #include "shm/arena.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -138,7 +139,9 @@ class lane_reader : public lane {
                 position_.store(at + lane_cells - at % lane_cells, std::memory_order_relaxed);
                 continue;
             }
-            if (at % lane_cells + cells_for(head.bytes) > lane_cells) return false;
+            const std::size_t n = cells_for(head.bytes);
+            if (at % lane_cells + n > lane_cells) return false;
+            for (std::size_t i = 1; i < std::min(n, ahead); ++i) __builtin_prefetch(&cells_[at % lane_cells + i]);
             *item = {head.kind, head.tag, head.team, head.bytes, &head + 1};
             return true;
         }
@@ -159,6 +162,7 @@ class lane_reader : public lane {
     }
 
   private:
+    static constexpr std::size_t ahead = 8;  // cells of a message that are fetched while its receive is looked for
     std::atomic<std::uint64_t> position_{0}; // cells ever read
     std::uint64_t told_ = 0;                 // that the producer knows of
 };

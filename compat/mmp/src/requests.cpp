@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "requests.hpp"
 
+#include <mutex>
 #include <new>
 
 namespace mmp {

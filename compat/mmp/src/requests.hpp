@@ -17,8 +17,8 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <onesea/message.h>
+#include <thread>
 
 namespace mmp {
 
@@ -55,9 +55,23 @@ class request_table {
     static constexpr std::uint32_t in_chunk = 1024, chunks = 4096;
     using chunk = std::array<request, in_chunk>;
 
+    // Held for some instructions, or for a chunk to be made: a mutex would cost more than all else of a request.
+    class short_lock {
+      public:
+        void lock()
+        {
+            while (taken_.exchange(true, std::memory_order_acquire))
+                while (taken_.load(std::memory_order_relaxed)) std::this_thread::yield();
+        }
+        void unlock() { taken_.store(false, std::memory_order_release); }
+
+      private:
+        std::atomic<bool> taken_ = false;
+    };
+
     bool grow();
 
-    std::mutex lock_;
+    short_lock lock_;
     request *free_ = nullptr;
     std::uint32_t made_ = 0; // chunks
     std::array<std::atomic<chunk *>, chunks> chunks_{};

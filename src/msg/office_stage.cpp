@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data of long messages inside the node over the sender's stage (shm/stage.hpp): the sender copies into it while the
+// receiver copies out of it. That needs a sender whose thread, or dispatcher, makes progress at this moment; the
+// receiver sees it by slot::looked and slot::receiving, and if no piece comes for a while it goes on with the kernel's
+// copy, which needs nobody. So a sender that computes is left alone, and one that has stopped holds up nobody for long.
+#include "base/clock.hpp"
+#include "msg/office.hpp"
+#include "shm/careful_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace onesea::msg {
+namespace {
+
+constexpr std::size_t least = 8 * 1024;          // bytes: shorter ones are quicker copied by the kernel
+constexpr std::size_t worth_waking = 512 * 1024; // bytes: for more a sender that sleeps inside the library is woken
+constexpr nanoseconds fresh = 20'000;            // who has looked so short ago looks soon again
+constexpr nanoseconds patience = 30'000;         // for the next piece
+constexpr int pieces_at_once = 32;               // while others wait for the engine lock
+constexpr int looks_for_other = 64;              // what comes next, comes in less than a piece takes
+
+} // namespace
+
+// ---- the sender ----
+
+// In every round of progress.
+bool office::look_at_stage(nanoseconds now)
+{
+    core::node_arena().slot_at(slot_).looked.store(now, std::memory_order_relaxed);
+    return stage_.wanted() && lay_pieces(looks_for_other);
+}
+
+// Data that is not mapped is left to the kernel's copy, which tells so without a fault.
+bool office::may_be_read(const shm::stage_order &o, const std::byte *memory)
+{
+    if (o.id == readable_) return true;
+    if (!shm::all_mapped(reinterpret_cast<std::uint64_t>(memory + o.from), o.bytes)) return false;
+    readable_ = o.id;
+    return true;
+}
+
+// Up to pieces_at_once, as there is room; looks so often for more.
+bool office::lay_pieces(int looks)
+{
+    int pieces = 0;
+    while (const shm::stage_order *o = stage_.next()) {
+        std::size_t bytes = 0;
+        const int reader = core::node_arena().slot_at(o->reader).rank.load(std::memory_order_relaxed);
+        const auto *memory =
+            static_cast<const std::byte *>(core::external_memory(core::engine_held, o->id, reader, &bytes));
+        if (!memory || o->from > bytes || o->bytes > bytes - o->from || !may_be_read(*o, memory)) {
+            stage_.drop();
+            continue;
+        }
+        for (int i = 0; i < looks && !stage_.has_room() && !core::others_wait(core::engine_held); ++i)
+            __builtin_ia32_pause();
+        if (pieces == pieces_at_once || !stage_.has_room()) break;
+        std::memcpy(stage_.place(), memory + o->from, stage_.piece_bytes());
+        stage_.lay();
+        ++pieces;
+    }
+    return pieces > 0;
+}
+
+// ---- the receiver ----
+
+bool office::fit_for_stage(const request &r) const { return !crowded_ && r.source != me_ && r.wanted() >= least; }
+
+// Does the process of a slot look at its stage all the time now?
+bool office::looks_at_stage(unsigned slot) const
+{
+    const shm::slot &there = core::node_arena().slot_at(slot);
+    return there.receiving.load(std::memory_order_relaxed) > 0 ||
+           there.looked.load(std::memory_order_relaxed) + fresh > now_ns();
+}
+
+void office::order(request &r)
+{
+    const std::size_t bytes = r.wanted() - r.fetched;
+    r.order = taking_.from.order(r.offer.id, r.fetched, bytes);
+    r.ordered = true;
+    r.piece = shm::stage_piece_of(bytes);
+}
+
+// For this one and, so that the sender has no pause, for the next. False: not at this moment.
+bool office::place_orders(request &r)
+{
+    const unsigned slot = slot_of(r.source);
+    if (!r.ordered) {
+        if (!fit_for_stage(r)) return false;
+        if (taking_.slot != slot) stop_taking();
+        if (!looks_at_stage(slot)) {
+            if (r.wanted() >= worth_waking) core::knock(slot, shm::asleep_for_memory);
+            return false;
+        }
+        const shm::arena &node = core::node_arena();
+        if (!taking_.from.owns() && !taking_.from.claim(node.stage(slot), node.stage_data(slot), slot_)) return false;
+        taking_.slot = slot;
+        taking_.heard = now_ns();
+        order(r);
+    }
+    if (fetches_.size() < 2 || fetches_[1]->ordered) return true;
+    request &next = *fetches_[1];
+    if (next.source == r.source && fit_for_stage(next)) order(next);
+    return true;
+}
+
+// What is there of it, and what comes at once. True: something was.
+bool office::take_ready(request &r)
+{
+    bool any = false;
+    int looks = 0;
+    for (int pieces = 0; pieces < pieces_at_once && r.fetched < r.wanted();) {
+        const std::byte *piece = taking_.from.front(r.order);
+        if (!piece) {
+            if (stage_.wanted()) lay_pieces(0); // two that fetch from each other
+            if (++looks > looks_for_other || core::others_wait(core::engine_held)) break;
+            __builtin_ia32_pause();
+            continue;
+        }
+        const std::size_t n = std::min(r.piece, r.wanted() - r.fetched);
+        std::memcpy(static_cast<std::byte *>(r.buffer) + r.fetched, piece, n);
+        taking_.from.pop();
+        r.fetched += n;
+        ++pieces;
+        looks = 0;
+        any = true;
+    }
+    return any;
+}
+
+// False: the data has to come otherwise.
+bool office::take_pieces(request &r)
+{
+    if (!place_orders(r)) return false;
+    const bool any = take_ready(r);
+    const nanoseconds now = now_ns();
+    look_at_stage(now);
+    if (any) taking_.heard = now;
+    if (now - taking_.heard < patience) return true;
+    stop_taking();
+    return false;
+}
+
+void office::stop_taking()
+{
+    taking_.from.leave();
+    taking_.slot = no_slot;
+    for (std::size_t i = 0; i < std::min<std::size_t>(fetches_.size(), 2); ++i) fetches_[i]->ordered = false;
+}
+
+} // namespace onesea::msg
