@@ -20,9 +20,10 @@
  * leaves the structure as it was before that call or after it. Only where the call moves bytes inside a structure
  * (insert and erase in the middle of a vector or deque, write; reverse, reorder, swap and splice of lists) may it be
  * cut in half: then all later calls give SEA_ERR_DEAD and a text that names the rank, and _destroy still works. A block
- * that it was about to exchange may stay allocated. Calls without a time argument obey sea_set_timeout(); where a call
- * over the network ends with SEA_ERR_TIMEOUT it may still take effect, and data of more than a packet must stay as it
- * is up to the next sea_fence() of the owner.
+ * that it was about to exchange may stay allocated. Calls obey sea_set_timeout(), without which they wait for an owner
+ * that is stopped; after 120 seconds of silence its link is given up, SEA_ERR_LINK. Where a call over the network ends
+ * with SEA_ERR_LINK or SEA_ERR_TIMEOUT (but not that of queues) it may have taken effect or may still do so, and data of
+ * more than a packet must stay as it is up to the next sea_fence() of the owner.
  *
  * Errors of all calls beside those listed: SEA_ERR_HANDLE (no live structure of that kind has this handle: it was
  * destroyed, or never created), SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT, SEA_ERR_MEMORY (the owner's
@@ -271,14 +272,21 @@ int sea_queue_destroy(sea_queue queue);
 int sea_queue_size(sea_queue queue, size_t *elements, size_t *bytes);
 
 /* Adds an element; waits up to `seconds` (SEA_FOREVER: without limit; 0: try once) for room if the queue has a limit.
- * SEA_ERR_TIMEOUT: there is none. SEA_ERR_INVALID: it exceeds the limit alone. One call if there is room. */
+ * One call if there is room.
+ * SEA_ERR_TIMEOUT: there was none, or a process that is stopped has had the queue locked for a second or more. The
+ * element is not in the queue and will not be: push it again, or not.
+ * SEA_ERR_LINK: the owner was asked and has not answered, for 120 seconds or, with sea_set_timeout(), for that time (at
+ * least 10 seconds, and at least `seconds`). The element may be in the queue, or come into it later.
+ * SEA_ERR_INVALID: it exceeds the limit alone.
+ * The elements of a thread come into the queue in the order of its calls, but for one that comes late after an
+ * SEA_ERR_LINK. Of several that wait for room none has a claim to be the first. */
 int sea_queue_push(sea_queue queue, const void *data, size_t bytes, double seconds);
 int sea_queue_push_from(sea_queue queue, sea_addr source, size_t bytes, double seconds);
 
-/* Takes the oldest element: *bytes of it go to `out`. Waits up to `seconds` for one; SEA_ERR_TIMEOUT: none came.
- * SEA_ERR_INVALID: it is larger than `room`, and stays the first. One call if there is one. An owner that has been
- * asked is given at least 10 seconds more to answer, so that no element is lost on the way; one that then still does
- * not (it is stopped) gives SEA_ERR_TIMEOUT, and may take an element out for nobody. */
+/* Takes the oldest element: *bytes of it go to `out`. Waits up to `seconds` for one. One call if there is one.
+ * SEA_ERR_TIMEOUT: none came, or the queue is locked as above; nothing was taken and nothing will be.
+ * SEA_ERR_LINK: as for push; an element may be taken out for nobody.
+ * SEA_ERR_INVALID: it is larger than `room`, and stays the first. */
 int sea_queue_pop(sea_queue queue, void *out, size_t room, size_t *bytes, double seconds);
 
 #ifdef __cplusplus

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue of data.h: asking, and sleeping between two questions.
+//
+// A program that is told SEA_ERR_TIMEOUT pushes again, so that must mean: not done, and not done later either. Only the
+// owner knows. So a question once asked is waited for as any other call is, whatever time the program gave for room or
+// an element; where sea_set_timeout() ends that, the error is another one.
 #include "base/error.hpp"
 #include "core/internal.hpp"
 #include "data/call.hpp"
@@ -48,12 +52,13 @@ struct queue_call {
         nanoseconds now = now_ns(), look = first_look;
         const nanoseconds deadline = after(now, seconds);
         c.result = room_of(*r);
+        c.unanswered = SEA_ERR_LINK;
         a.rank = core::own_rank();
         while (true) {
             std::uint64_t seen = wakes();
             a.wait = now < deadline;
             c.deadline = std::max(deadline, now + lock_time);
-            c.answer_deadline = now + answer_time;
+            c.answer_deadline = std::max(core::thread_deadline(), now + answer_time);
             if (int s = ask(c)) return s;
             if (r->done) {
                 wake_one(r->wake, at);

@@ -201,10 +201,11 @@ int execute_there(const asking &c, const request_head &head, execution &x, bool 
     for (nanoseconds pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
         const nanoseconds limit = std::max(c.deadline, c.answer_deadline);
         if (int s = core::call(c.owner, core::am_data, sent, c.data, &answer, limit)) {
-            if (s == SEA_ERR_TIMEOUT && pause != first_pause) return busy; // it was, when it was asked before
+            const bool was_busy = pause != first_pause; // when it was asked before
+            if (s == SEA_ERR_TIMEOUT && was_busy && c.unanswered == SEA_ERR_TIMEOUT) return busy;
             *told_already = true;
             if (s != SEA_ERR_TIMEOUT) return s;
-            return fail(s, "{}: rank {} has not answered in time", c.function, c.owner);
+            return fail(c.unanswered, "{}: rank {} has not answered in time and may still do it", c.function, c.owner);
         }
         const int status = take_answer(c, answer, x);
         const nanoseconds now = status == busy ? now_ns() : 0;

@@ -25,7 +25,8 @@ struct asking {
     std::size_t *output_bytes = nullptr;      // how much of it came
     std::vector<std::byte> *output = nullptr; // for output of unknown size, instead of room
     nanoseconds deadline = never;
-    nanoseconds answer_deadline = 0; // not 0: later than that, for answers that must not be missed
+    nanoseconds answer_deadline = 0;  // not 0: later than that, for answers that must not be missed
+    int unanswered = SEA_ERR_TIMEOUT; // the error then; the owner may still execute it
 };
 
 // SEA_OK or an error with its text.

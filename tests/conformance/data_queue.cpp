@@ -3,6 +3,9 @@
 #include "data_reference.hpp"
 
 #include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <string>
 #include <sys/resource.h>
@@ -49,6 +52,70 @@ double processor_time()
     rusage u;
     getrusage(RUSAGE_SELF, &u);
     return double(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + double(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+// What is told by flags of the board around the time when rank 0 is stopped.
+enum flag { outside, stopped, asked, gave_up, flags_end };
+
+std::atomic<std::uint64_t> &flag_of(run &t, flag which) { return t.shared->flags[which]; }
+
+bool comes_true(const std::atomic<std::uint64_t> &word, std::uint64_t wanted)
+{
+    for (double until = now() + 60; now() < until; pause_for(0.01))
+        if (word == wanted) return true;
+    return false;
+}
+
+// A thread that still runs might answer.
+bool all_threads_stopped(int pid)
+{
+    for (const auto &thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+        std::string stat;
+        std::getline(std::ifstream(thread.path() / "stat"), stat);
+        if (stat.compare(std::min(stat.rfind(')'), stat.size() - 1), 3, ") T") != 0) return false;
+    }
+    return true;
+}
+
+// Whoever is stopped while it opens the board's gate would wake nobody.
+void stop_rank_0(run &t)
+{
+    const int pid = t.shared->seats[0].pid;
+    REQUIRE(comes_true(flag_of(t, outside), 1));
+    REQUIRE(kill(pid, SIGSTOP) == 0);
+    while (!all_threads_stopped(pid)) pause_for(0.01);
+    flag_of(t, stopped) = 1;
+}
+
+// Lets rank 0 go on when the rank with a limit has given up, and the others have waited longer than that limit.
+void go_on_later(run &t)
+{
+    CHECK(comes_true(flag_of(t, asked), 2));
+    pause_for(11);
+    CHECK(comes_true(flag_of(t, gave_up), 1));
+    CHECK_EQ(0, kill(t.shared->seats[0].pid, SIGCONT));
+}
+
+constexpr std::uint64_t first = 100, of_patient = 1, of_hasty = 2; // elements
+
+std::uint64_t ask_a_stopped_owner(run &t, sea_queue q)
+{
+    std::uint64_t got = 0;
+    if (t.rank == 1) {
+        ++flag_of(t, asked);
+        CHECK_OK(sea_queue_push(q, &of_patient, 8, 0));
+    } else if (t.rank == 2) {
+        REQUIRE_OK(sea_set_timeout(0.5));
+        CHECK_STATUS(SEA_ERR_LINK, sea_queue_push(q, &of_hasty, 8, 0));
+        CHECK(std::string(sea_last_error()).find("has not answered") != std::string::npos);
+        REQUIRE_OK(sea_set_timeout(SEA_FOREVER));
+        flag_of(t, gave_up) = 1;
+        CHECK_OK(sea_fence(0));
+    } else if (t.rank == 3) {
+        ++flag_of(t, asked);
+        CHECK_OK(sea_queue_pop(q, &got, 8, nullptr, 0));
+    }
+    return got;
 }
 
 } // namespace
@@ -143,4 +210,31 @@ STEP(250, large_elements_pass_through_queues_whole)
         t.sync();
     }
     CHECK_OK(sea_queue_destroy(mine));
+}
+
+// Every rank is a node. A push that says that it was not done was not done, however long its owner is silent.
+LONE_STEP(260, queue_calls_wait_for_a_stopped_owner_and_none_is_done_after_it_said_that_it_was_not)
+{
+    REQUIRE(t.size == 4 && t.nodes == 4);
+    const sea_queue q = everybodys_queue(t, 0, 0);
+    if (t.rank == 0) REQUIRE_OK(sea_queue_push(q, &first, 8, 0));
+    if (t.rank == 0)
+        for (int f = outside; f < flags_end; ++f) flag_of(t, flag(f)) = 0;
+    t.sync();
+    std::thread later;
+    std::uint64_t got = first;
+    if (t.rank == 0) flag_of(t, outside) = 1;
+    if (t.rank == 1) stop_rank_0(t), later = std::thread(go_on_later, std::ref(t));
+    if (t.rank != 0) {
+        CHECK(comes_true(flag_of(t, stopped), 1));
+        got = ask_a_stopped_owner(t, q);
+    }
+    if (later.joinable()) later.join();
+    t.sync();
+    CHECK(t.rank != 3 || got == first);
+    if (t.rank != 0) return;
+    std::uint64_t element = 0, sum = 0;
+    while (sea_queue_pop(q, &element, 8, nullptr, 0) == SEA_OK) sum += element;
+    CHECK_EQ(of_patient + of_hasty, sum);
+    CHECK_OK(sea_queue_destroy(q));
 }

@@ -87,7 +87,7 @@ class list_subject : public subject {
     bool step(random_source &random) override
     {
         const std::uint64_t word = word_of(next_++);
-        const auto what = mine_.size() > 60 ? 3 : random.below(5);
+        const auto what = mine_.size() < most_of_one_rank ? random.below(5) : 3;
         element e{word, {}};
         const auto where = std::next(mine_.begin(), std::ptrdiff_t(random.below(mine_.size() + 1)));
         const int rank = random.below(4) ? sea_addr_rank(list_.at) : random.rank();
@@ -112,7 +112,7 @@ class list_subject : public subject {
     }
     bool look() override
     {
-        std::vector<sea_list_entry> all(64 * 1024);
+        std::vector<sea_list_entry> all(most_of_one_rank * std::size_t(sea_size()));
         std::size_t n = 0;
         sea_list_it first{};
         int status;
@@ -135,6 +135,7 @@ class list_subject : public subject {
     }
 
   private:
+    static constexpr std::size_t most_of_one_rank = 60;
     struct element {
         std::uint64_t word;
         sea_list_it it;
