@@ -13,6 +13,7 @@
 #pragma once
 
 #include "acp.h"
+#include "short_lock.hpp"
 
 #include <onesea.h>
 
@@ -21,22 +22,8 @@
 #include <cstddef>
 #include <deque>
 #include <mutex>
-#include <thread>
 
 namespace acp {
-
-// Taken for every small copy, and never held while its owner waits: it costs one atomic operation.
-class short_lock {
-  public:
-    void lock()
-    {
-        while (held_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
-    }
-    void unlock() { held_.store(false, std::memory_order_release); }
-
-  private:
-    std::atomic<bool> held_{false};
-};
 
 class flight {
     using guard = std::unique_lock<short_lock>;

@@ -119,16 +119,8 @@ void empty_heap(sea_addr kept, std::size_t kept_bytes)
 
 } // namespace
 
-job_state &job()
+bool tell_not_ready(const char *function)
 {
-    static job_state state;
-    return state;
-}
-
-bool ready(const char *function)
-{
-    if (job().running.load(std::memory_order_acquire)) [[likely]]
-        return true;
     report(function, "acp_init() has not been called, or acp_finalize() has");
     return false;
 }

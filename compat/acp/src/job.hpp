@@ -43,10 +43,15 @@ struct job_state {
     std::uint64_t heap_capacity = 0;    // of every process; offsets below it are in the heap
 };
 
-job_state &job();
+inline constinit job_state the_job; // every call looks at it: ready before the program's own initialisers
+inline job_state &job() { return the_job; }
 
 // True between init and finalize; else the failure is told.
-bool ready(const char *function);
+bool tell_not_ready(const char *function);
+inline bool ready(const char *function)
+{
+    return job().running.load(std::memory_order_acquire) || tell_not_ready(function);
+}
 
 // -1 if there is no such rank.
 int rank_from_acp(int rank);
