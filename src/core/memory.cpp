@@ -202,8 +202,8 @@ int sea_global(const void *memory, sea_addr *address)
     auto &e = engine();
     std::uint64_t window = std::uint64_t(e.rank) << SEA_OFFSET_BITS;
     auto at = reinterpret_cast<std::uint64_t>(memory);
-    std::uint64_t into = at - reinterpret_cast<std::uint64_t>(e.shm->heap_memory(e.rank));
-    if (into < e.shm->heap_of(e.rank)->capacity() && e.shm->heap_of(e.rank)->contains(into, 1)) {
+    std::uint64_t into = at - reinterpret_cast<std::uint64_t>(e.shm->own_heap_memory());
+    if (into < e.shm->own_heap().capacity() && e.shm->own_heap().contains(into, 1)) {
         *address = window | into;
         return SEA_OK;
     }

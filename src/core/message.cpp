@@ -180,7 +180,7 @@ void run_completion(locked &lock, handler_task &task)
 void pull_for_call(handler_task &&task)
 {
     auto &e = engine();
-    const std::uint64_t most = e.shm->heap_of(e.rank)->capacity();
+    const std::uint64_t most = e.shm->own_heap().capacity();
     task.buffer = task.data_bytes <= most ? new (std::nothrow) std::byte[task.data_bytes] : nullptr;
     if (!task.buffer || !e.route(task.source)) {
         delete[] static_cast<std::byte *>(task.buffer);

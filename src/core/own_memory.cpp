@@ -24,7 +24,7 @@ std::byte *own_heap_place(std::uint64_t position, std::uint64_t bytes)
     auto &e = engine();
     std::uint64_t address = 0;
     if (check_raw(position, bytes, &address) != SEA_OK) return nullptr;
-    std::byte *heap = e.shm->heap_memory(e.rank);
+    std::byte *heap = e.shm->own_heap_memory();
     const std::uint64_t into = address - reinterpret_cast<std::uint64_t>(heap);
     const std::uint64_t capacity = e.arena.header().heap_bytes;
     return into < capacity && bytes <= capacity - into ? heap + into : nullptr;

@@ -215,9 +215,9 @@ void on_alloc(int source, const frame &head, std::span<const std::byte> payload)
 {
     auto &e = engine();
     std::uint64_t bytes[1], offset = 0;
-    shm::heap *heap = e.shm->heap_of(e.rank);
-    if (!read_words(payload, bytes) || !(offset = heap->allocate(bytes[0])))
-        return send_done(source, head.id, SEA_ERR_MEMORY, heap->largest_free());
+    shm::heap &heap = e.shm->own_heap();
+    if (!read_words(payload, bytes) || !(offset = heap.allocate(bytes[0])))
+        return send_done(source, head.id, SEA_ERR_MEMORY, heap.largest_free());
     send_value(source, head.id, &offset, sizeof offset);
 }
 
@@ -238,7 +238,7 @@ void on_extent(int source, const frame &head, std::span<const std::byte> payload
         words[0] = s->offset;
         words[1] = s->flags & SEA_READ_ONLY ? s->offset : s->offset + s->bytes;
     } else if (head.position < shm::segments_from) {
-        e.shm->heap_of(e.rank)->extent(head.position, &words[0], &words[1]);
+        e.shm->own_heap().extent(head.position, &words[0], &words[1]);
     }
     send_value(source, head.id, words, sizeof words);
 }
@@ -246,8 +246,8 @@ void on_extent(int source, const frame &head, std::span<const std::byte> payload
 void on_usage(int source, const frame &head)
 {
     auto &e = engine();
-    shm::heap *heap = e.shm->heap_of(e.rank);
-    const std::uint64_t words[3] = {heap->capacity(), heap->used(), heap->largest_free()};
+    shm::heap &heap = e.shm->own_heap();
+    const std::uint64_t words[3] = {heap.capacity(), heap.used(), heap.largest_free()};
     send_value(source, head.id, words, sizeof words);
 }
 
@@ -299,8 +299,8 @@ void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *mem
 int engine_state::resolve(std::uint64_t offset, std::uint64_t bytes, bool write, void **memory, shm::segment **segment)
 {
     if (offset < shm::segments_from) {
-        if (!shm->heap_of(rank)->contains(offset, bytes)) return SEA_ERR_ADDRESS;
-        *memory = shm->heap_memory(rank) + offset;
+        if (!shm->own_heap().contains(offset, bytes)) return SEA_ERR_ADDRESS;
+        *memory = shm->own_heap_memory() + offset;
         return SEA_OK;
     }
     shm::segment *s = shm->own_segments().find(offset, bytes);
@@ -344,7 +344,7 @@ void engine_state::receive(int source, const frame &head, std::span<const std::b
     case frame_type::alloc:
         return on_alloc(source, head, payload);
     case frame_type::free_heap:
-        return send_done(source, head.id, shm->heap_of(rank)->release(head.position) ? SEA_OK : SEA_ERR_ADDRESS,
+        return send_done(source, head.id, shm->own_heap().release(head.position) ? SEA_OK : SEA_ERR_ADDRESS,
                          head.position);
     case frame_type::extent:
         return on_extent(source, head, payload);

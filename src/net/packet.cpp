@@ -97,13 +97,4 @@ defect read_packet(std::span<const std::byte> datagram, bool tagged, const packe
     return check_frames(view->content, &view->notices) ? defect::none : defect::frames;
 }
 
-frame next_frame(std::span<const std::byte> *content, std::span<const std::byte> *payload)
-{
-    frame f;
-    std::memcpy(&f, content->data(), sizeof f);
-    *payload = content->subspan(sizeof f, f.length);
-    *content = content->subspan(sizeof f + padded(f.length));
-    return f;
-}
-
 } // namespace onesea::net

@@ -31,6 +31,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace onesea::net {
@@ -103,6 +104,13 @@ struct packet_view {
 defect read_packet(std::span<const std::byte> datagram, bool tagged, const packet_header &header, packet_view *view);
 
 // Reads the frame at the front of checked content and moves past it.
-frame next_frame(std::span<const std::byte> *content, std::span<const std::byte> *payload);
+inline frame next_frame(std::span<const std::byte> *content, std::span<const std::byte> *payload)
+{
+    frame f;
+    std::memcpy(&f, content->data(), sizeof f);
+    *payload = content->subspan(sizeof f, f.length);
+    *content = content->subspan(sizeof f + padded(f.length));
+    return f;
+}
 
 } // namespace onesea::net

@@ -47,7 +47,9 @@ struct shm_transport::peer {
 shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to)
     : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), tuning_(a.header().tuning.of(path_kind::shm)),
       max_frame_(std::min<std::size_t>(ring_max_payload(a.ring_bytes()), tuning_.fragment)), sink_(to),
-      own_segments_(a.segments(own_slot)), neighbours_(a, own_slot, only_self), peers_(a.header().slots)
+      own_segments_(a.segments(own_slot)), neighbours_(a, own_slot, only_self),
+      own_heap_(neighbours_.heap_at(*slot_of(own_rank_))), own_heap_memory_(a.heap_data(own_slot)),
+      peers_(a.header().slots)
 {
 }
 

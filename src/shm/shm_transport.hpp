@@ -48,9 +48,12 @@ class shm_transport final : public transport {
     // [any] The same for a slot whose rank sleeps as deeply as that; see slot::sleeping.
     void ring_if_asleep(unsigned slot, std::uint32_t needs);
 
-    // [any] The heap of a rank of this node, nullptr if it is none; where it is mapped.
+    // [any] The heap of a rank of this node, nullptr if it is none; where it is mapped. The own one, as quickly as can
+    // be.
     heap *heap_of(int rank) const;
     std::byte *heap_memory(int rank) const;
+    heap &own_heap() const { return own_heap_; }
+    std::byte *own_heap_memory() const { return own_heap_memory_; }
 
     // [any] The slot of a rank that is reached.
     std::optional<unsigned> slot_of(int rank) const { return neighbours_.slot_of(rank); }
@@ -72,6 +75,8 @@ class shm_transport final : public transport {
     sink &sink_;
     segments own_segments_;
     neighbours neighbours_;
+    heap &own_heap_;
+    std::byte *own_heap_memory_;
     std::vector<std::unique_ptr<peer>> peers_; // by slot, made at first contact
     std::vector<unsigned> sending_;            // slots with records not yet executed
 
