@@ -15,13 +15,15 @@ namespace bench {
 namespace {
 
 constexpr double step_seconds = 60;
+constexpr const char *shared_stream = "stream_shared";
 constexpr double quick_seconds = 14, quick_cable_seconds = 60;
 constexpr const char *help_text =
     "Measures the message passing of mmp.h as the paper did (figures 4 to 7), beside floors, puts and MPIs.\n\n"
     "  pingpong   a message there and one of the same size back: latency of both; floor: one datagram, or one\n"
     "             copy and a flag in shared memory, there and back\n"
     "  stream     16 MB of messages (2 to 512) into posted receives and an answer, to 64 MB; floors: a UDP\n"
-    "             stream, memcpy; put: Onesea's own puts with the same number under way\n"
+    "             stream, memcpy; put: Onesea's own puts with the same number under way. Inside a node\n"
+    "             also stream_shared: the buffers of both ranks are of MP_alloc()\n"
     "  fragment   the stream of 1 MB messages by fragment length (bytes: that length); tuned: as jobs load it here\n"
     "  computing  how long a computation of 30 ms takes that calls nothing, while a message of 8 KB comes every\n"
     "             50 us; alone: without; puts: while as many puts come; bytes: puts, and a copy of all they\n"
@@ -49,6 +51,7 @@ command our_job(const mmp_session &s, const mmp_group &g)
     command c = s.job(g.path, 2);
     append(c, {s.worker, "--ms", s.milliseconds(), "--cores", s.cores.text()});
     append(c, arguments(g.own_case(), g.sizes));
+    if (g.also_shared()) append(c, arguments(shared_stream, g.sizes));
     return c;
 }
 
@@ -122,12 +125,14 @@ figure figure_of(const mmp_session &s, const mmp_group &g, std::size_t bytes, co
     return f;
 }
 
-void add_sizes(std::vector<figure> &all, const mmp_session &s, const mmp_group &g)
+// `name`: of the worker's case; what it is compared with was measured for the group.
+void add_sizes(std::vector<figure> &all, const mmp_session &s, const mmp_group &g, const std::string &name)
 {
     for (std::size_t n : g.sizes) {
-        const auto *runs = s.series.find({"mmp@" + g.id(), g.kind, g.metric(), n});
+        const auto *runs = s.series.find({"mmp@" + g.id(), name, g.metric(), n});
         if (!runs) continue;
         figure f = figure_of(s, g, n, *runs);
+        f.name = name;
         if (const auto floor = g.floor_for(n); !floor.empty())
             compare(f, {floor, "floor", ""}, s.series.find({"floor@" + g.id(), floor, g.metric(), n}));
         compare(f, {"put", "own", ""}, s.series.find({"put@" + g.id(), "put_bw", g.metric(), n}));
@@ -190,7 +195,8 @@ std::vector<figure> figures_of(const mmp_session &s, const std::vector<mmp_group
         else if (g.kind == "computing")
             add_computing(all, s, g);
         else
-            add_sizes(all, s, g);
+            add_sizes(all, s, g, g.kind);
+        if (g.also_shared()) add_sizes(all, s, g, shared_stream);
     }
     const auto times = npb_figures(s, npb);
     all.insert(all.end(), times.begin(), times.end());

@@ -89,6 +89,8 @@ files mmp_pictures(const mmp_session &s, const std::vector<figure> &figures)
         add_sizes(all, figures, "pingpong", path, "A message there and back by its size",
                   "microseconds; below is better");
         add_sizes(all, figures, "stream", path, "Bandwidth by size of a message", "GB/s; above is better");
+        add_sizes(all, figures, "stream_shared", path, "Bandwidth by size of a message, of memory that the node shares",
+                  "GB/s; above is better");
         add_fragments(all, s, figures, path);
         for (const std::string name : {"is_s", "is_a", "cg_s", "cg_a"}) add_npb(all, figures, name, path);
     }

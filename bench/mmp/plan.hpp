@@ -20,6 +20,8 @@ struct mmp_group {    // one kind of measurement on one path, of some sizes
     // "" if there is none for that size.
     std::string floor_for(std::size_t bytes) const;
     std::string own_case() const { return kind == "fragment" ? "stream" : kind; } // of the worker
+    // Streams inside a node are also measured with buffers that both ranks can reach.
+    bool also_shared() const { return kind == "stream" && path == "shm"; }
 };
 
 struct npb_group {

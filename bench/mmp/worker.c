@@ -5,7 +5,8 @@
  * Two ranks over mmp.h; rank 0 measures on processor A, rank 1 answers on processor B.
  *
  *   pingpong   a message there and one of the same size back (latency of both)
- *   stream     16 MB of messages (2 to 512) into receives that are posted, then an answer of 4 bytes (bandwidth)
+ *   stream     16 MB of messages (2 to 512) into receives that are posted, then an answer of 4 bytes (bandwidth);
+ *              stream_shared: all buffers of both ranks are of MP_alloc()
  *   computing  rank 1 computes for a while and calls nothing: alone, while messages arrive every 50 us, while as many
  *              puts of the same size do, and, inside a node, while such puts fill memory of which rank 1 then copies
  *              every byte (result lines computing_alone, _messages, _puts, _bytes: the time that the computation took,
@@ -30,7 +31,8 @@ enum { ARRIVALS = COMPUTE_NS / PACE_NS };
 enum { OVER = 0 }; /* first byte of the message that ends pingpong; the others begin with 1 */
 
 struct bench {
-    char *buffer;
+    char *own, *shared; /* private memory, and memory of MP_alloc() */
+    char *buffer;       /* one of them */
     size_t bytes, window, batch;
     MP_request requests[2][WINDOW_MAX];
     MP_status statuses[WINDOW_MAX];
@@ -217,12 +219,14 @@ static void compute_while_things_arrive(struct bench *b, double milliseconds, se
 
 static void run_case(struct bench *b, const char *argument, double milliseconds, sea_addr memory)
 {
+    static const char shared[] = "stream_shared";
     char name[32];
     if (sscanf(argument, "%31[a-z_]:%zu", name, &b->bytes) != 2 || b->bytes == 0) {
         fprintf(stderr, "onesea-bench-worker-mmp: wrong case '%s'\n", argument);
         MP_abort(2, NULL);
     }
     const int first = MP_rank() == 0;
+    b->buffer = strcmp(name, shared) == 0 ? b->shared : b->own;
     b->window = window_for(b->bytes);
     b->batch = b->bytes <= SMALL ? BATCH : 1;
     check(MP_barrier(), "barrier");
@@ -231,7 +235,7 @@ static void run_case(struct bench *b, const char *argument, double milliseconds,
             serve_orders(b, memory);
         else
             compute_while_things_arrive(b, milliseconds, memory);
-    } else if (strcmp(name, "stream") == 0) {
+    } else if (strncmp(name, "stream", 6) == 0) {
         if (!first) return take_streams(b);
         measure(&(struct measurement){name, METRIC_BANDWIDTH, b->bytes, b->window, milliseconds, 0, stream, b});
         send_window(b, 0);
@@ -259,7 +263,8 @@ int main(int argc, char **argv)
     int cores[2];
     if (argc < 6 || strcmp(argv[1], "--ms") != 0 || strcmp(argv[3], "--cores") != 0 ||
         sscanf(argv[4], "%d,%d", &cores[0], &cores[1]) != 2) {
-        fputs("usage: onesea-bench-worker-mmp --ms M --cores A,B pingpong|stream|computing:BYTES...\n", stderr);
+        fputs("usage: onesea-bench-worker-mmp --ms M --cores A,B pingpong|stream|stream_shared|computing:BYTES...\n",
+              stderr);
         return 2;
     }
     check(MP_init(), "init");
@@ -271,15 +276,19 @@ int main(int argc, char **argv)
     static struct bench b;
     const size_t room = largest(argc, argv, 5);
     sea_addr memory = SEA_NULL; /* at rank 1, for puts: for one, or for all that arrive while it computes */
-    b.buffer = malloc(room);
-    if (!b.buffer) MP_abort(1, "no memory");
-    memset(b.buffer, 1, room);
+    void *shared = NULL;
+    b.own = malloc(room);
+    if (!b.own) MP_abort(1, "no memory");
+    check(MP_alloc(room, &shared), "memory that is shared");
+    b.shared = shared;
+    memset(b.own, 1, room);
+    memset(b.shared, 1, room);
     if (MP_rank() == 0 && sea_heap_alloc(1, room > SMALL ? room : ARRIVALS * room, &memory) != SEA_OK)
         MP_abort(1, sea_last_error());
     check(sea_broadcast(SEA_TEAM_WORLD, 0, &memory, sizeof memory) == SEA_OK ? MP_OK : MP_ERR_INTERNAL, "broadcast");
     for (int i = 5; i < argc; i++) run_case(&b, argv[i], atof(argv[2]), memory);
     check(MP_barrier(), "barrier");
     check(MP_finalize(), "finalize");
-    free(b.buffer);
+    free(b.own);
     return 0;
 }

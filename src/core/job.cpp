@@ -181,6 +181,7 @@ int start(const sea_config *config)
     e.arena.slot_at(e.slot).initialized = 1;
     if (int s = open_counts()) return s;
     if (int s = open_transports()) return s;
+    e.arena.slot_at(e.slot).heap_at.store(reinterpret_cast<std::uint64_t>(e.shm->own_heap_memory()));
     e.mutex.prepare();
     locked lock(e.mutex);
     open_windows();

@@ -12,6 +12,11 @@ std::optional<unsigned> slot_of(int rank) { return engine().shm->slot_of(rank); 
 void knock(unsigned slot, std::uint32_t needs) { engine().shm->ring_if_asleep(slot, needs); }
 bool crowded() { return engine().sleep.oversubscribed; }
 
+const std::byte *mapped_here(unsigned slot, std::uint64_t address, std::size_t bytes)
+{
+    return engine().shm->shared_place(slot, address, bytes);
+}
+
 int copy_from_process(unsigned slot, std::uint64_t address, void *to, std::size_t bytes)
 {
     const int pid = engine().arena.slot_at(slot).pid.load(std::memory_order_acquire);

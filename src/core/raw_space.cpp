@@ -179,8 +179,6 @@ int sea_raw_open(void)
     if (!e.raw)
         if (int s = own_raw_space::create(&e.raw)) return s;
     e.raw->open = true;
-    e.arena.slot_at(e.slot).heap_at.store(reinterpret_cast<std::uint64_t>(e.shm->own_heap_memory()),
-                                          std::memory_order_relaxed);
     e.arena.slot_at(e.slot).raw_open.store(1, std::memory_order_seq_cst);
     return SEA_OK;
 }

@@ -66,7 +66,8 @@ struct request final : posted {
     int source = -1, tag = -1;
     std::size_t bytes = 0, fetched = 0;
     offer_words offer;
-    std::uint32_t order = 0; // its number, while its data is to come over the sender's stage
+    const std::byte *mapped = nullptr; // where the sender's memory is in this process; nullptr: nowhere
+    std::uint32_t order = 0;           // its number, while its data is to come over the sender's stage
     bool ordered = false;
     std::size_t piece = 0; // bytes, of that order
 

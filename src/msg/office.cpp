@@ -194,7 +194,9 @@ void office::meet_offer(request &r, int source, const offer_words &words)
     r.bytes = words.bytes;
     r.offer = words;
     r.fetched = 0;
-    if (!r.operation && slot_of(source) != no_slot) {
+    const unsigned slot = slot_of(source);
+    r.mapped = slot != no_slot && source != me_ ? core::mapped_here(slot, words.address, words.bytes) : nullptr;
+    if (!r.operation && slot != no_slot) {
         if (r.may_sleep) {
             nudge_ = true;
             work_.store(true, std::memory_order_relaxed);

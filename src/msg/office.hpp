@@ -10,10 +10,10 @@
 // cost the receiver an envelope, and the sender's operations bound how many there are. So neither side grows, and
 // nothing that a receiver waits for can be stuck behind what it does not want.
 //
-// Offers. The sender's operation is an external one of core. Inside a node the receiver copies from the sender's memory
-// by one system call and answers; where the system forbids that, and between nodes, it pulls through core. A thread
-// that is inside a blocking receive copies itself, without any lock. For others it is done in pieces by who makes
-// progress.
+// Offers. The sender's operation is an external one of core. Inside a node the receiver copies from the sender's
+// memory: if it is mapped here by itself, else with the sender over its stage, else by one system call; where the
+// system forbids that, and between nodes, it pulls through core. Then it answers. A thread that is inside a blocking
+// receive copies itself, without any lock unless over the stage. For others it is done in pieces by who makes progress.
 //
 // Order. A pair's eager messages and offers go the same way, in the order of the calls: the lane, or frames that are
 // executed in order. An offer that finds the lane full waits in front of it, and all that follow become offers too.
@@ -228,6 +228,7 @@ class office {
     void spin_for(request &r);
 
     int copy_here(request &r, std::size_t bytes);
+    void copy_mapped(request &r, int pieces);
     void fetch_here(request &r);
     static void wait_for(request &r);
     void fetch_some();

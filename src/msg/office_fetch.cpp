@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data of offers comes here: copied from the sender's memory inside the node, pulled through core else.
+// Data of offers comes here. Between nodes it is pulled through core. Inside the node it is copied out of the sender's
+// memory: if that is mapped here, as a heap is, by a plain copy; else over the sender's stage (office_stage), by the
+// kernel, or pulled where the kernel may not.
 #include "msg/office.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 
 namespace onesea::msg {
 namespace {
 
 constexpr std::size_t at_once = std::size_t(256) << 10; // bytes, while others wait for the engine lock
+constexpr int pieces_at_once = 4;                       // of these, while nobody does
 
 } // namespace
 
@@ -21,10 +25,18 @@ int office::copy_here(request &r, std::size_t bytes)
     int s = SEA_OK;
     if (r.source == me_)
         std::memmove(to, reinterpret_cast<const void *>(from), bytes);
+    else if (r.mapped)
+        std::memmove(to, r.mapped + r.fetched, bytes);
     else
         s = core::copy_from_process(*core::slot_of(r.source), from, to, bytes);
     if (s == SEA_OK) r.fetched += bytes;
     return s;
+}
+
+// What is mapped here, by pieces: memmove() of a long range takes another way, which is slower.
+void office::copy_mapped(request &r, int pieces)
+{
+    for (; pieces > 0 && r.fetched < r.wanted(); --pieces) copy_here(r, std::min(at_once, r.wanted() - r.fetched));
 }
 
 // By the thread that waits for it, without a lock.
@@ -37,7 +49,8 @@ void office::fetch_here(request &r)
         lock.unlock();
         return wait_for(r);
     }
-    const int s = copy_here(r, r.wanted());
+    if (r.mapped) copy_mapped(r, INT_MAX);
+    const int s = copy_here(r, r.wanted() - r.fetched);
     core::locked lock = core::enter();
     if (s != not_native) return end_fetch(core::engine_held, r, s);
     r.state.store(request::phase::fetching);
@@ -58,7 +71,10 @@ void office::fetch_some()
 {
     request *r = fetches_.front();
     int s = SEA_OK;
-    if (!take_pieces(*r)) s = copy_here(*r, std::min(at_once, r->wanted() - r->fetched));
+    if (r->mapped)
+        copy_mapped(*r, core::others_wait(core::engine_held) ? 1 : pieces_at_once);
+    else if (!take_pieces(*r))
+        s = copy_here(*r, std::min(at_once, r->wanted() - r->fetched));
     if (s == SEA_OK && r->fetched < r->wanted()) return;
     fetches_.pop_front();
     if (fetches_.empty() || !fetches_.front()->ordered) stop_taking();

@@ -65,7 +65,10 @@ bool office::lay_pieces(int looks)
 
 // ---- the receiver ----
 
-bool office::fit_for_stage(const request &r) const { return !crowded_ && r.source != me_ && r.wanted() >= least; }
+bool office::fit_for_stage(const request &r) const
+{
+    return !crowded_ && !r.mapped && r.source != me_ && r.wanted() >= least;
+}
 
 // Does the process of a slot look at its stage all the time now?
 bool office::looks_at_stage(unsigned slot) const

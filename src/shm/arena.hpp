@@ -4,7 +4,7 @@
 //
 //   +--------+-------+------------------+------------+----------------+---------------------+
 //   | header | nodes | ranks: who, ports,| slots, segm| rings, lanes   | heaps               |
-//   |        | [n]   | log of ends [cap]| [slot]     | [to][from]     | [slot]: meta, data  |
+//   |        | [n]   | log of ends [cap]| stages     | [to][from]     | [slot]: meta, data  |
 //   +--------+-------+------------------+------------+----------------+---------------------+
 //
 // A *slot* is a rank's place on its node, 0 .. slots-1. The ranks that the job starts with have the first ones, in the
@@ -70,7 +70,7 @@ struct alignas(64) slot {
     std::atomic<std::int32_t> pid;                   // set by the rank in sea_init
     std::atomic<std::uint32_t> initialized;          // 1 after sea_init, 2 after sea_finalize
     std::atomic<std::uint32_t> raw_open;             // 1: others may access all memory of the process
-    std::atomic<std::uint64_t> heap_at;              // where its heap is in its process; set before raw_open
+    std::atomic<std::uint64_t> heap_at;              // where its heap is in its process; set in sea_init
     alignas(64) std::atomic<std::uint32_t> sleeping; // 0, or what its doorbell is to be rung after, as below
     alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64]; // bit s: slot s put something in its ring to here
     alignas(64) std::atomic<std::uint64_t> lanes[max_slots / 64];   // bit s: slot s has used its lane to here

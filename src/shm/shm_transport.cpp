@@ -352,7 +352,6 @@ bool shm_transport::raw_open(unsigned s) const
     return arena_.slot_at(s).raw_open.load(std::memory_order_seq_cst) != 0;
 }
 
-// Where a range of the raw space of that slot's rank is mapped here, if it lies in its heap; else nullptr.
 std::byte *shm_transport::shared_place(unsigned s, std::uint64_t position, std::size_t bytes) const
 {
     const std::uint64_t heap_bytes = arena_.header().heap_bytes;

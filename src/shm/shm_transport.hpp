@@ -54,6 +54,9 @@ class shm_transport final : public transport {
     std::byte *heap_memory(int rank) const;
     heap &own_heap() const { return own_heap_; }
     std::byte *own_heap_memory() const { return own_heap_memory_; }
+    // [any] Where a range of memory of the process of a slot, by its own addresses (also as a position in raw space),
+    // is mapped in this one: if it lies in its heap. Else nullptr.
+    std::byte *shared_place(unsigned slot, std::uint64_t position, std::size_t bytes) const;
 
     // [any] The slot of a rank that is reached.
     std::optional<unsigned> slot_of(int rank) const { return neighbours_.slot_of(rank); }
@@ -90,7 +93,6 @@ class shm_transport final : public transport {
     int copy_private(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write);
     int copy_registered(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write) const;
     bool raw_open(unsigned slot) const;
-    std::byte *shared_place(unsigned slot, std::uint64_t position, std::size_t bytes) const;
     bool copy_shared(unsigned slot, const piece &p, bool write) const;
 };
 

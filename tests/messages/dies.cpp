@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank dies by kill -9 in the middle of long messages; run with --on-death continue on two or three ranks.
 //
-//   dies --who sender|receiver|both [--bytes N] [--turns N]
+//   dies --who sender|receiver|both [--memory private|heap] [--bytes N] [--turns N]
 //
 // Rank 0 and 1 pass each other long messages; --who says which way they go. Rank 1 dies while they pass: what rank 0
 // has under way ends well or with SEA_ERR_DEAD, and afterwards all with SEA_ERR_DEAD. Then rank 0 and rank 2, if
 // there is one, pass each other as many, whole: nothing of what the dead one had claimed is left.
 #include "common.hpp"
 
+#include <onesea.h>
 #include <onesea/message.h>
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -24,26 +26,34 @@
 namespace {
 
 struct settings {
-    std::string who;
+    std::string who, memory = "private";
     std::size_t bytes = 3'000'000;
     int turns = 40;
 };
 
-using memory = std::vector<unsigned char>;
+using memory = std::span<unsigned char>;
 
-void fill(memory &m, unsigned seed)
+// Of this rank's part of the global heap, which the node can reach.
+memory of_the_heap(std::size_t bytes)
+{
+    sea_addr address = SEA_NULL;
+    good(sea_heap_alloc(sea_rank(), bytes, &address), "sea_heap_alloc");
+    return {static_cast<unsigned char *>(sea_local(address)), bytes};
+}
+
+void fill(memory m, unsigned seed)
 {
     for (std::size_t i = 0; i < m.size(); i += 61) m[i] = static_cast<unsigned char>(i / 61 + seed);
 }
 
-bool holds(const memory &m, unsigned seed)
+bool holds(memory m, unsigned seed)
 {
     for (std::size_t i = 0; i < m.size(); i += 61)
         if (m[i] != static_cast<unsigned char>(i / 61 + seed)) return false;
     return true;
 }
 
-sea_op start(bool send, int rank, memory &m)
+sea_op start(bool send, int rank, memory m)
 {
     sea_op op = SEA_OP_NONE;
     sea_opts o = SEA_OPTS_INIT;
@@ -55,7 +65,7 @@ sea_op start(bool send, int rank, memory &m)
 }
 
 // One message each way that is wanted, at the same time. SEA_OK, or SEA_ERR_DEAD.
-int pass(int rank, bool out, bool in, memory &mine, memory &theirs, unsigned turn)
+int pass(int rank, bool out, bool in, memory mine, memory theirs, unsigned turn)
 {
     if (out) fill(mine, turn);
     if (in) std::memset(theirs.data(), 0xee, theirs.size());
@@ -85,17 +95,20 @@ int main(int argc, char **argv)
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string name = argv[i];
         if (name == "--who") s.who = argv[i + 1];
+        if (name == "--memory") s.memory = argv[i + 1];
         if (name == "--bytes") s.bytes = std::strtoull(argv[i + 1], nullptr, 10);
         if (name == "--turns") s.turns = std::atoi(argv[i + 1]);
     }
     if (s.who != "sender" && s.who != "receiver" && s.who != "both") {
-        std::fputs("usage: dies --who sender|receiver|both [--bytes N] [--turns N]\n", stderr);
+        std::fputs("usage: dies --who sender|receiver|both [--memory private|heap] [--bytes N] [--turns N]\n", stderr);
         return 2;
     }
     good(sea_init(nullptr), "sea_init");
     const int me = sea_rank();
     if (sea_size() != 2 && sea_size() != 3) give_up("needs two or three ranks");
-    memory mine(s.bytes), theirs(s.bytes);
+    std::vector<unsigned char> own(s.bytes), others(s.bytes);
+    const bool shared = s.memory == "heap";
+    const memory mine = shared ? of_the_heap(s.bytes) : own, theirs = shared ? of_the_heap(s.bytes) : others;
     const bool to_dying = s.who != "sender", from_dying = s.who != "receiver";
     if (me == 1) {
         std::atomic<unsigned> turn{0};

@@ -163,6 +163,19 @@ int MP_look(int rank, int tag, int *found, MP_status *status);
  * messages. Errors: MP_ERR_DEAD (a rank has ended), MP_ERR_TIMEOUT. */
 int MP_barrier(void);
 
+/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+
+/* An extension; nothing needs it. Memory of this rank that all ranks of its node can reach: `bytes` (> 0), aligned to 64,
+ * contents unspecified. A large message out of it is copied once, by the receiver, as fast as the processor copies; from
+ * other memory inside a node, which only its own process can reach, it takes two copies or the kernel's. The whole heap
+ * of a rank is as large as its share of the machine's memory (`onesea run --heap`), and what is not used costs nothing.
+ * Errors: MP_ERR_MEMORY, MP_ERR_INVALID (no bytes). */
+int MP_alloc(size_t bytes, void **memory);
+
+/* Gives it back; NULL is allowed. Sends and receives with it must be complete. MP_finalize() takes all of it away.
+ * Errors: MP_ERR_ADDRESS (not what MP_alloc() gave to this rank). */
+int MP_free(void *memory);
+
 /* ---- Settings, and what there is -------------------------------------------------------------------------------- */
 
 /* Limits every call of this thread that waits and has no limit of its own to so many seconds; MP_FOREVER (the default)

@@ -133,6 +133,13 @@ void mp_fragment_(const integer *rank, whole *bytes, integer *ierror)
     if ((*ierror = MP_fragment(*rank, &length)) == MP_OK) *bytes = static_cast<whole>(length);
 }
 
+void mp_alloc_(const whole *bytes, whole *address, integer *ierror)
+{
+    void *memory = nullptr;
+    if ((*ierror = MP_alloc(length(bytes), &memory)) == MP_OK) *address = reinterpret_cast<whole>(memory);
+}
+void mp_free_(const whole *address, integer *ierror) { *ierror = MP_free(reinterpret_cast<void *>(*address)); }
+
 void mp_last_error_(char *text, std::size_t room) { fill(text, room, MP_last_error()); }
 void mp_strerror_(const integer *status, char *text, std::size_t room) { fill(text, room, MP_strerror(*status)); }
 

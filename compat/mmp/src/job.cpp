@@ -101,6 +101,28 @@ int MP_memory(size_t *used, size_t *bound)
     return status == SEA_OK ? MP_OK : fail_below(status, "MP_memory");
 }
 
+int MP_alloc(size_t bytes, void **memory)
+{
+    if (int status = running("MP_alloc"); status != MP_OK) return status;
+    if (memory == nullptr || bytes == 0)
+        return fail(MP_ERR_INVALID, "MP_alloc: %s", bytes == 0 ? "0 bytes" : "the result is a null pointer");
+    sea_addr address = SEA_NULL;
+    if (int status = sea_heap_alloc(sea_rank(), bytes, &address); status != SEA_OK)
+        return fail_below(status, "MP_alloc of %zu bytes", bytes);
+    *memory = sea_local(address);
+    return MP_OK;
+}
+
+int MP_free(void *memory)
+{
+    if (int status = running("MP_free"); status != MP_OK) return status;
+    if (memory == nullptr) return MP_OK;
+    sea_addr address = SEA_NULL;
+    int status = sea_global(memory, &address);
+    if (status == SEA_OK) status = sea_heap_free(address);
+    return status == SEA_OK ? MP_OK : fail(MP_ERR_ADDRESS, "MP_free: %p is not what MP_alloc() gave", memory);
+}
+
 int MP_fragment(int rank, size_t *bytes)
 {
     if (int status = running("MP_fragment"); status != MP_OK) return status;

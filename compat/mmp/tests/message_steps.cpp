@@ -229,6 +229,39 @@ void a_receiver_that_calls_nothing_gets_its_messages()
     EXPECT_DONE(MP_wait_all(sends, 10, nullptr));
 }
 
+// From each kind of memory into each kind, of every way of receiving; also more than the receiver has room for.
+void memory_of_the_node_carries_messages_as_any_other()
+{
+    constexpr std::size_t most = 2'500'001;
+    void *out = nullptr, *in = nullptr;
+    EXPECT_DONE(MP_alloc(most, &out));
+    EXPECT_DONE(MP_alloc(most, &in));
+    std::vector<char> private_out(most), private_in(most);
+    int tag = 40;
+    for (std::size_t bytes : {0ul, 5ul, 8193ul, 300'000ul, most})
+        for (int way = 0; way < 8; ++way, ++tag) {
+            char *from = way & 1 ? static_cast<char *>(out) : private_out.data();
+            char *to = way & 2 ? static_cast<char *>(in) : private_in.data();
+            const std::size_t capacity = bytes - bytes / 3 * (tag % 3 == 0);
+            const auto mine = pattern(bytes, me(), tag), theirs = pattern(bytes, left(), tag);
+            std::copy(mine.begin(), mine.end(), from);
+            std::fill(to, to + bytes, 'x');
+            MP_request send, receive = MP_REQUEST_NULL;
+            MP_status status{};
+            EXPECT_DONE(MP_send(right(), tag, from, bytes, &send));
+            const int late = way & 4 ? MP_receive(left(), tag, to, capacity, nullptr)
+                                     : MP_receive(left(), tag, to, capacity, &receive);
+            const int end = way & 4 ? late : MP_wait(&receive, &status);
+            EXPECT_STATUS(capacity < bytes ? MP_ERR_TRUNCATED : MP_OK, end);
+            EXPECT(way & 4 || is(status, left(), tag, bytes));
+            EXPECT(std::equal(to, to + capacity, theirs.begin()));
+            EXPECT(std::all_of(to + capacity, to + bytes, [](char c) { return c == 'x'; }));
+            EXPECT_DONE(MP_wait(&send, nullptr));
+        }
+    EXPECT_DONE(MP_free(in));
+    EXPECT_DONE(MP_free(out));
+}
+
 void fragments_have_a_length()
 {
     for (int rank = 0; rank < size(); ++rank) {
@@ -253,6 +286,7 @@ std::vector<step> message_steps()
             {"test_does_not_wait", test_does_not_wait},
             {"a_probed_message_stays", a_probed_message_stays},
             {"a_receiver_that_calls_nothing_gets_its_messages", a_receiver_that_calls_nothing_gets_its_messages},
+            {"memory_of_the_node_carries_messages_as_any_other", memory_of_the_node_carries_messages_as_any_other},
             {"fragments_have_a_length", fragments_have_a_length}};
 }
 

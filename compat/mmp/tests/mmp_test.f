@@ -10,6 +10,9 @@
       integer*8 bytes, request, requests(many + 1), used, bound
       double precision start, big(100000), back(100000)
       character*120 text
+      integer*8 address
+      double precision shared(100000)
+      pointer (address, shared)
       common /data/ values, got, big, back
 
       call mp_rank(rank, ierror)
@@ -42,6 +45,29 @@
       do i = 1, 100000
         if (back(i) .ne. left + i * 1.0d-6) stop 5
       end do
+
+! the same out of memory that the node shares
+      bytes = 800000
+      call mp_alloc(bytes, address, ierror)
+      call must(ierror)
+      do i = 1, 100000
+        shared(i) = rank + i * 2.0d-6
+      end do
+      call mp_receive(left, 2, back, bytes, requests(1), ierror)
+      call must(ierror)
+      call mp_send(right, 2, shared, bytes, request, ierror)
+      call must(ierror)
+      call mp_wait(requests(1), source, tag, bytes, ierror)
+      call must(ierror)
+      call mp_wait(request, source, tag, bytes, ierror)
+      call must(ierror)
+      do i = 1, 100000
+        if (back(i) .ne. left + i * 2.0d-6) stop 27
+      end do
+      call mp_free(address, ierror)
+      call must(ierror)
+      call mp_free(address, ierror)
+      if (ierror .ne. MP_ERR_ADDRESS) stop 28
 
 ! many small ones: any of them, then all
       bytes = 4

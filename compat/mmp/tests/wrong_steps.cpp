@@ -37,6 +37,25 @@ void bad_ranks_and_tags_are_named()
     EXPECT(bytes == 77);
 }
 
+void memory_that_cannot_be_given_or_taken_back_is_named()
+{
+    void *memory = &memory, *const before = memory;
+    EXPECT_STATUS(MP_ERR_INVALID, MP_alloc(0, &memory));
+    EXPECT_WORDS("MP_alloc: 0 bytes");
+    EXPECT_STATUS(MP_ERR_INVALID, MP_alloc(64, nullptr));
+    EXPECT_STATUS(MP_ERR_MEMORY, MP_alloc(std::size_t(1) << 60, &memory));
+    EXPECT_WORDS("MP_alloc of 1152921504606846976 bytes");
+    EXPECT(memory == before);
+    int word = 0;
+    EXPECT_STATUS(MP_ERR_ADDRESS, MP_free(&word));
+    EXPECT_WORDS("is not what MP_alloc() gave");
+    EXPECT_DONE(MP_free(nullptr));
+    EXPECT_DONE(MP_alloc(100, &memory));
+    EXPECT_STATUS(MP_ERR_ADDRESS, MP_free(static_cast<char *>(memory) + 64));
+    EXPECT_DONE(MP_free(memory));
+    EXPECT_STATUS(MP_ERR_ADDRESS, MP_free(memory));
+}
+
 void null_pointers_are_named()
 {
     int word = 0;
@@ -184,6 +203,7 @@ void a_second_start_is_refused()
 std::vector<step> wrong_steps()
 {
     return {{"bad_ranks_and_tags_are_named", bad_ranks_and_tags_are_named},
+            {"memory_that_cannot_be_given_or_taken_back_is_named", memory_that_cannot_be_given_or_taken_back_is_named},
             {"null_pointers_are_named", null_pointers_are_named},
             {"a_finished_request_cannot_be_waited_for", a_finished_request_cannot_be_waited_for},
             {"a_longer_message_is_cut_and_told", a_longer_message_is_cut_and_told},
