@@ -12,11 +12,11 @@ namespace {
 constexpr int gate_id = 17;
 std::atomic<std::uint64_t> *gate_flags;
 
-// Holds for ten seconds at most, so that a defect becomes a failure and not a hang.
+// Holds for 40 seconds at most, so that a defect becomes a failure and not a hang.
 void *hold(const sea_am *message, sea_am_complete_fn *, void **)
 {
     auto which = *static_cast<const std::uint64_t *>(message->header);
-    for (double until = now() + 10; gate_flags[which] == 0 && now() < until;) pause_for(0.001);
+    for (double until = now() + 40; gate_flags[which] == 0 && now() < until;) pause_for(0.001);
     return nullptr;
 }
 
