@@ -163,13 +163,13 @@ int MP_look(int rank, int tag, int *found, MP_status *status);
  * messages. Errors: MP_ERR_DEAD (a rank has ended), MP_ERR_TIMEOUT. */
 int MP_barrier(void);
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
-/* An extension; nothing needs it. Memory of this rank that all ranks of its node can reach: `bytes` (> 0), aligned to 64,
- * contents unspecified. A large message out of it is copied once, by the receiver, as fast as the processor copies; from
- * other memory inside a node, which only its own process can reach, it takes two copies or the kernel's. The whole heap
- * of a rank is as large as its share of the machine's memory (`onesea run --heap`), and what is not used costs nothing.
- * Errors: MP_ERR_MEMORY, MP_ERR_INVALID (no bytes). */
+/* An extension; nothing needs it. Memory of this rank that all ranks of its node can reach: `bytes` (> 0), aligned to
+ * 64, contents unspecified. A large message out of it is copied once, by the receiver, as fast as the processor copies;
+ * from other memory inside a node, which only its own process can reach, it takes two copies or the kernel's. The whole
+ * heap of a rank is as large as its share of the machine's memory (`onesea run --heap`), and what is not used costs
+ * nothing. Errors: MP_ERR_MEMORY, MP_ERR_INVALID (no bytes). */
 int MP_alloc(size_t bytes, void **memory);
 
 /* Gives it back; NULL is allowed. Sends and receives with it must be complete. MP_finalize() takes all of it away.
@@ -188,8 +188,8 @@ int MP_set_timeout(double seconds);
 int MP_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank. It is measured by `onesea tune` and loaded
- * by jobs (`onesea run --profile FILE` sets it by hand); inside a node large messages are copied at once, in one piece,
- * where the system allows that. Errors: MP_ERR_RANK. */
+ * by jobs (`onesea run --profile FILE` sets it by hand); inside a node large messages are copied without them.
+ * Errors: MP_ERR_RANK. */
 int MP_fragment(int rank, size_t *bytes);
 
 /* Seconds on the monotonic clock of this machine. Any time, any thread. */
