@@ -104,7 +104,8 @@ int list_call::add_elsewhere(list_arguments a, int rank, const source_bytes &fro
     if (int s = place_at(rank, from, bytes, size, &a.other)) return s;
     a.bytes = size;
     const int s = link(a, {}, nullptr, it);
-    if (s != SEA_OK && s != SEA_ERR_TIMEOUT) { // with a time-out it may be linked yet
+    const bool may_be_linked_yet = s == SEA_ERR_TIMEOUT || s == SEA_ERR_LINK;
+    if (s != SEA_OK && !may_be_linked_yet) {
         const std::string told = last_error();
         free_data(a.other);
         return set_error(s, told);
