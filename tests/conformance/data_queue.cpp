@@ -61,7 +61,7 @@ std::atomic<std::uint64_t> &flag_of(run &t, flag which) { return t.shared->flags
 
 bool comes_true(const std::atomic<std::uint64_t> &word, std::uint64_t wanted)
 {
-    for (double until = now() + 60; now() < until; pause_for(0.01))
+    for (double until = now() + 150; now() < until; pause_for(0.01))
         if (word == wanted) return true;
     return false;
 }
