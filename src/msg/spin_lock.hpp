@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lock that is held for fractions of a microsecond: taking it is one instruction with a bus lock, leaving it none.
-// Who finds it taken spins shortly, then lets others run, for its holder may have lost its core.
+// Who finds it taken spins shortly, then lets others run, for its holder may have lost its core; then it sleeps, for if
+// the holder has a lower real-time priority yielding is not enough.
 #pragma once
 
 #include <atomic>
 #include <sched.h>
+#include <time.h>
 
 namespace onesea::msg {
 
@@ -25,18 +27,24 @@ class spin_lock {
     [[gnu::noinline]] void lock_later()
     {
         waiting_.fetch_add(1, std::memory_order_relaxed);
-        do wait();
+        int times = 0;
+        do wait(times++);
         while (taken_.exchange(true, std::memory_order_acquire));
         waiting_.fetch_sub(1, std::memory_order_relaxed);
     }
 
-    void wait()
+    void wait(int times)
     {
         for (int i = 0; i < 100; ++i) {
             if (!taken_.load(std::memory_order_relaxed)) return;
             __builtin_ia32_pause();
         }
-        sched_yield();
+        constexpr int yields = 16;
+        constexpr timespec pause{0, 50'000};
+        if (times < yields)
+            sched_yield();
+        else
+            nanosleep(&pause, nullptr);
     }
 };
 
