@@ -4,10 +4,24 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace acp {
 namespace {
+
+constexpr int yields = 16;
+constexpr timespec pause{0, 50'000};
+
+// The holder may have lost its processor to who waits here. If it has a lower real-time priority yielding is not
+// enough.
+void give_way(int times)
+{
+    if (times < yields)
+        sched_yield();
+    else
+        nanosleep(&pause, nullptr);
+}
 
 bool barrier_everywhere(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 
@@ -34,8 +48,8 @@ void short_lock::lock_slowly()
         barrier_everywhere(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
         settled_.store(true, std::memory_order_release);
     }
-    while (held_.exchange(true, std::memory_order_acquire)) sched_yield();
-    while (inside_.load(std::memory_order_acquire)) sched_yield();
+    for (int i = 0; held_.exchange(true, std::memory_order_acquire); ++i) give_way(i);
+    for (int i = 0; inside_.load(std::memory_order_acquire); ++i) give_way(i);
 }
 
 } // namespace acp

@@ -18,7 +18,7 @@ class short_lock {
   public:
     void lock()
     {
-        if (owner_.load(std::memory_order_relaxed) == &this_thread) {
+        if (owner_.load(std::memory_order_relaxed) == &this_thread && !shared_.load(std::memory_order_relaxed)) {
             inside_.store(true, std::memory_order_relaxed);
             std::atomic_signal_fence(std::memory_order_seq_cst); // the compiler keeps the order; see above
             if (!shared_.load(std::memory_order_acquire)) return;

@@ -18,7 +18,6 @@
 #include <atomic>
 #include <memory>
 #include <onesea/message.h>
-#include <thread>
 
 namespace mmp {
 
@@ -60,13 +59,14 @@ class request_table {
       public:
         void lock()
         {
-            while (taken_.exchange(true, std::memory_order_acquire))
-                while (taken_.load(std::memory_order_relaxed)) std::this_thread::yield();
+            for (int i = 0; taken_.exchange(true, std::memory_order_acquire); ++i) give_way(i);
         }
         void unlock() { taken_.store(false, std::memory_order_release); }
 
       private:
         std::atomic<bool> taken_ = false;
+
+        static void give_way(int times);
     };
 
     bool grow();
