@@ -182,35 +182,30 @@ finding offload(const char *name, bool works, const char *what)
             "use Linux 5.0 or later"};
 }
 
-// What authenticates packets, and how fast.
+// GB/s of long packets in that mode.
+double sealing_speed(net::secure_mode mode)
+{
+    constexpr unsigned rounds = 200;
+    net::crypto cipher(mode);
+    const net::direction_keys keys = net::derive_keys(mode, {}, 0, 1, 0);
+    std::vector<std::byte> packet(60'000);
+    const auto begin = now_ns();
+    for (unsigned i = 0; i < rounds; ++i) cipher.seal(keys, i, packet);
+    return double(rounds) * double(packet.size()) / double(now_ns() - begin);
+}
+
+// What protects packets, and how fast.
 finding cipher()
 {
+    constexpr double slow = 3; // GB/s; the slowest with AES instructions has 10, without them it is less than one
     if (!net::crypto_ready()) return {"cipher", health::bad, "the cryptographic libraries do not work here", ""};
-    auto fast = net::make_gcm_context(net::gcm_library::ipsec_mb);
-    const bool slow = !fast;
-    auto context = fast ? std::move(fast) : net::make_gcm_context(net::gcm_library::openssl);
-    constexpr int rounds = 200;
-    const std::vector<std::byte> data(60'000);
-    const net::gcm_key key{};
-    std::byte tag[net::tag_bytes];
-    context->set_key(key);
-    const std::span<const std::byte> piece = data;
-    const auto begin = now_ns();
-    for (std::uint8_t i = 0; i < rounds; ++i) {
-        const net::gcm_nonce nonce{i};
-        context->mac(nonce, {&piece, 1}, tag);
-    }
-    const double speed = double(rounds) * double(data.size()) / double(now_ns() - begin);
-    finding f{"cipher", health::ok, fmt::format("AES-128-GCM by {}, {:.1f} GB/s authenticated", context->name(), speed),
-              ""};
-#if defined(__x86_64__)
-    if (slow) {
+    const double auth = sealing_speed(net::secure_mode::auth), encrypt = sealing_speed(net::secure_mode::encrypt);
+    finding f{"cipher", health::ok,
+              fmt::format("AEGIS-128, {:.1f} GB/s authenticated, {:.1f} GB/s encrypted", auth, encrypt), ""};
+    if (auth < slow) {
         f.state = health::warn;
-        f.change = "build with libipsec-mb-dev installed: its AES-GCM is several times faster";
+        f.change = "use processors with AES instructions (and let virtual machines see them)";
     }
-#else
-    static_cast<void>(slow); // there is no faster one
-#endif
     return f;
 }
 

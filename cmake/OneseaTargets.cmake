@@ -31,7 +31,7 @@ function(onesea_library)
     add_library(onesea::onesea ALIAS onesea)
     target_include_directories(onesea PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    target_link_libraries(onesea PRIVATE fmt::fmt OpenSSL::Crypto PkgConfig::sodium onesea_fast_gcm Threads::Threads)
+    target_link_libraries(onesea PRIVATE fmt::fmt PkgConfig::sodium onesea_aegis Threads::Threads)
     target_link_options(onesea PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/onesea.map)
     set_target_properties(onesea PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                             LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/onesea.map)

@@ -42,8 +42,9 @@ inline constexpr std::size_t short_packet = 512; // the same without room for mo
 // ---- Sharing packets ----
 inline constexpr std::size_t copy_limit = 1024; // borrowed payloads up to this are copied, so that they share packets
 inline constexpr unsigned most_doubts = 12;     // each doubles the packets without a loss before tags are shared
-inline constexpr std::uint32_t forgive_after = 64; // times as many packets end a doubt
-inline constexpr std::size_t most_parts = 16;      // long messages that share a packet
+inline constexpr std::uint32_t forgive_after = 64;             // times as many packets end a doubt
+inline constexpr std::size_t most_parts = 16;                  // long messages that share a packet
+inline constexpr std::size_t most_pieces = 2 * most_parts + 2; // of a datagram
 
 // ---- Times, ns ----
 inline constexpr std::uint64_t microsecond = 1000, millisecond = 1'000'000, second = 1'000'000'000;

@@ -1,44 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key derivation (keyed BLAKE2b) comes from libsodium, AES-GCM through gcm.hpp.
+// The key derivation (keyed BLAKE2b) comes from libsodium, AEGIS through aegis/aegis.hpp.
 //
-// A GMAC is GCM with everything as additional data and nothing encrypted. It is checked by computing it again and
-// comparing in constant time. Contexts are direct-mapped by their key: preparing one costs as much as a few packets,
-// finding one prepared costs a compare of 16 bytes.
+// A MAC is checked by computing it again and comparing in constant time. What a MAC begins with depends on the key
+// alone and is kept, direct-mapped by the key: making it costs as much as a few short packets, finding it a compare of
+// 16 bytes.
 #include "net/crypto.hpp"
 
 #include <cstring>
-#include <openssl/crypto.h>
 #include <sodium.h>
 
 namespace onesea::net {
 namespace {
 
-constexpr char link_label[] = "onesea link keys 1"; // its zero byte is part of what is hashed
+constexpr char auth_label[] = "onesea link keys 2 auth"; // their zero bytes are part of what is hashed
+constexpr char encrypt_label[] = "onesea link keys 2 encrypt";
 constexpr char tag_label[] = "onesea job tag 1";
 
-void make_nonce(const direction_keys &keys, std::uint64_t number, gcm_nonce &nonce)
+constexpr std::size_t short_packet = 1024; // without the tag; docs/protocol.md
+
+bool is_long(std::size_t bytes) { return bytes > short_packet; }
+
+const std::uint8_t *raw(const std::byte *p) { return reinterpret_cast<const std::uint8_t *>(p); }
+std::uint8_t *raw(std::byte *p) { return reinterpret_cast<std::uint8_t *>(p); }
+
+std::size_t total(byte_pieces pieces)
 {
-    std::memcpy(nonce, keys.salt, 4);
-    std::memcpy(nonce + 4, &number, 8);
+    std::size_t bytes = 0;
+    for (auto piece : pieces) bytes += piece.size();
+    return bytes;
 }
+
+struct packet_nonce {
+    std::uint8_t bytes[16] = {};
+    explicit packet_nonce(std::uint64_t number) { std::memcpy(bytes, &number, sizeof number); }
+};
 
 } // namespace
 
 bool crypto_ready() { return sodium_init() >= 0; }
 
-direction_keys derive_keys(const job_key &key, std::uint32_t source, std::uint32_t target, std::uint32_t epoch)
+direction_keys derive_keys(secure_mode mode, const job_key &key, std::uint32_t source, std::uint32_t target,
+                           std::uint32_t epoch)
 {
-    std::uint8_t message[sizeof link_label + 12];
-    std::memcpy(message, link_label, sizeof link_label);
-    std::memcpy(message + sizeof link_label, &source, 4);
-    std::memcpy(message + sizeof link_label + 4, &target, 4);
-    std::memcpy(message + sizeof link_label + 8, &epoch, 4);
-    std::uint8_t out[20];
-    crypto_generichash_blake2b(out, sizeof out, message, sizeof message, key.data(), key.size());
+    const std::uint32_t link[] = {source, target, epoch};
+    const bool hides = mode == secure_mode::encrypt;
+    const std::size_t label = hides ? sizeof encrypt_label : sizeof auth_label;
+    std::uint8_t message[sizeof encrypt_label + sizeof link];
+    std::memcpy(message, hides ? encrypt_label : auth_label, label);
+    std::memcpy(message + label, link, sizeof link);
     direction_keys result;
-    std::memcpy(result.gcm, out, 16);
-    std::memcpy(result.salt, out + 16, 4);
-    sodium_memzero(out, sizeof out);
+    crypto_generichash_blake2b(result.cipher[0], sizeof result.cipher, message, label + sizeof link, key.data(),
+                               key.size());
     return result;
 }
 
@@ -52,70 +64,70 @@ std::uint32_t derive_job_tag(const job_key &key)
     return tag;
 }
 
-struct crypto::prepared {
-    std::unique_ptr<gcm_context> context;
-    gcm_key key = {};
-    ~prepared() { sodium_memzero(key, sizeof key); }
+struct crypto::begun {
+    onesea_aegis_macs macs;
+    direction_keys keys = {};
+    ~begun() { sodium_memzero(this, sizeof *this); }
 };
 
-crypto::crypto(secure_mode mode, gcm_library library) : mode_(mode), library_(library) {}
+crypto::crypto(secure_mode mode) : mode_(mode) {}
 crypto::~crypto() = default;
 
-gcm_context &crypto::context(const direction_keys &keys)
+onesea_aegis_macs &crypto::macs(const direction_keys &keys)
 {
-    auto &slot = cache_[keys.gcm[0] % cache_size];
-    if (slot && std::memcmp(slot->key, keys.gcm, sizeof keys.gcm) == 0) return *slot->context;
-    if (!slot) {
-        slot = std::make_unique<prepared>();
-        slot->context = make_gcm_context(library_);
-    }
-    slot->context->set_key(keys.gcm);
-    std::memcpy(slot->key, keys.gcm, sizeof keys.gcm);
-    return *slot->context;
+    auto &slot = cache_[keys.cipher[0][0] % cache_size];
+    if (slot && std::memcmp(slot->keys.cipher[0], keys.cipher[0], sizeof keys.cipher[0]) == 0) return slot->macs;
+    if (!slot) slot = std::make_unique<begun>();
+    onesea_aegis_macs_make(&slot->macs, &keys.cipher);
+    slot->keys = keys;
+    return slot->macs;
 }
 
-void crypto::mac(const direction_keys &keys, std::uint64_t number, byte_pieces pieces, std::byte *tag)
+void crypto::mac(const direction_keys &keys, byte_pieces pieces, std::byte *tag)
 {
-    gcm_nonce nonce;
-    make_nonce(keys, number, nonce);
-    context(keys).mac(nonce, pieces, tag);
+    auto &m = macs(keys);
+    const bool longer = is_long(total(pieces));
+    for (auto piece : pieces) onesea_aegis_mac_add(&m, longer, raw(piece.data()), piece.size());
+    onesea_aegis_mac_finish(&m, longer, raw(tag));
 }
 
 void crypto::encrypt(const direction_keys &keys, std::uint64_t number, byte_pieces pieces, std::byte *to)
 {
-    gcm_nonce nonce;
-    make_nonce(keys, number, nonce);
-    std::array<std::span<const std::byte>, most_pieces> text;
-    std::size_t count = 0, bytes = 0;
-    for (auto piece : pieces) {
-        text[count++] = piece;
-        bytes += piece.size();
-    }
+    const packet_nonce nonce(number);
     if (to != pieces[0].data()) std::memcpy(to, pieces[0].data(), header_bytes);
-    text[0] = text[0].subspan(header_bytes);
-    context(keys).encrypt(nonce, {to, header_bytes}, {text.data(), count}, to + header_bytes, to + bytes);
+    onesea_aegis_encryption e;
+    onesea_aegis_encrypt_begin(&e, &keys.cipher, is_long(total(pieces)), nonce.bytes, raw(to), header_bytes);
+    to += header_bytes;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const auto text = pieces[i].subspan(i == 0 ? header_bytes : 0);
+        onesea_aegis_encrypt_add(&e, raw(text.data()), text.size(), raw(to));
+        to += text.size();
+    }
+    onesea_aegis_encrypt_finish(&e, raw(to));
 }
 
 void crypto::seal(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet)
 {
     std::span<const std::byte> body = packet.first(packet.size() - tag_size());
-    if (mode_ == secure_mode::auth) mac(keys, number, {&body, 1}, packet.data() + body.size());
+    if (mode_ == secure_mode::auth) mac(keys, {&body, 1}, packet.data() + body.size());
     if (mode_ == secure_mode::encrypt) encrypt(keys, number, {&body, 1}, packet.data());
 }
 
 bool crypto::open(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet)
 {
     if (mode_ == secure_mode::off) return true;
-    gcm_nonce nonce;
-    make_nonce(keys, number, nonce);
     auto body = packet.first(packet.size() - tag_bytes);
     auto *tag = packet.data() + body.size();
-    if (mode_ == secure_mode::encrypt)
-        return context(keys).decrypt(nonce, body.first(header_bytes), body.subspan(header_bytes), tag);
+    if (mode_ == secure_mode::encrypt) {
+        const packet_nonce nonce(number);
+        auto text = body.subspan(header_bytes);
+        return onesea_aegis_decrypt(&keys.cipher, is_long(body.size()), nonce.bytes, raw(body.data()), header_bytes,
+                                    raw(text.data()), text.size(), raw(tag));
+    }
     std::byte good[tag_bytes];
     std::span<const std::byte> whole = body;
-    context(keys).mac(nonce, {&whole, 1}, good);
-    return CRYPTO_memcmp(good, tag, tag_bytes) == 0;
+    mac(keys, {&whole, 1}, good);
+    return sodium_memcmp(good, tag, tag_bytes) == 0;
 }
 
 } // namespace onesea::net

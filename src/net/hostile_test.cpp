@@ -75,7 +75,7 @@ class impostor {
   public:
     explicit impostor(pair &p, std::uint32_t source = 0, std::uint32_t target = 1, std::uint8_t key_byte = 1,
                       secure_mode mode = secure_mode::auth)
-        : pair_(p), cipher_(mode), link_(config(source, target, key_byte), cipher_, nobody_, pool_)
+        : pair_(p), cipher_(mode), link_(config(source, target, key_byte, mode), cipher_, nobody_, pool_)
     {
     }
     ~impostor() { link_.settle_all(SEA_OK); }
@@ -96,7 +96,8 @@ class impostor {
         for (int i = 0; i < 3; ++i) pair_.ends[1 - from]->poll(now_ns());
     }
 
-    static link_config config(std::uint32_t source, std::uint32_t target, std::uint8_t key_byte)
+    static link_config config(std::uint32_t source, std::uint32_t target, std::uint8_t key_byte,
+                              secure_mode mode = secure_mode::auth)
     {
         job_key key{};
         key[31] = key_byte;
@@ -104,8 +105,8 @@ class impostor {
         c.own_rank = source;
         c.peer_rank = target;
         c.job_tag = derive_job_tag(key);
-        c.out = derive_keys(key, source, target, 0);
-        c.in = derive_keys(key, target, source, 0);
+        c.out = derive_keys(mode, key, source, target, 0);
+        c.in = derive_keys(mode, key, target, source, 0);
         return c;
     }
 

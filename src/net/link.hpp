@@ -37,7 +37,7 @@ namespace onesea::net {
 // One datagram to be sent, in pieces: what is long stays where it is.
 struct datagram {
     std::uint64_t number = 0; // of the packet
-    std::array<std::span<const std::byte>, crypto::most_pieces> pieces;
+    std::array<std::span<const std::byte>, most_pieces> pieces;
     unsigned count = 0;
     std::size_t bytes = 0;
     static constexpr std::size_t short_run = 2 * frame_bytes; // content that is copied beside header or tag
@@ -151,8 +151,8 @@ class link {
     std::uint64_t silence_ = 0; // the sum of the probe time-outs since then: a clock that jumps is no silence
     std::uint64_t loss_check_at_ = never;
     std::uint64_t largest_acked_ = 0;
-    bool any_acked_ = false;
     std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
+    std::uint32_t tellings_ = 0; // how often the peer of a link given up was told so
     struct settling {
         to_tell who;
         std::uint32_t notices = 0; // to have come first
@@ -160,14 +160,13 @@ class link {
     ring_queue<settling> settling_;
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
     bool broken_ = false, peer_knows_ = false; // given up, by this side or the other one
-    std::uint64_t tell_at_ = never;            // the peer of it
-    unsigned tellings_ = 0;
+    bool any_acked_ = false, any_in_ = false, ack_now_ = false;
+    std::uint64_t tell_at_ = never; // the peer, that the link was given up
 
     // receiving
     number_window<replay_window> packets_seen_;
     number_window<2048> packets_done_; // executed: what the ack block tells
     std::uint64_t largest_in_ = 0, largest_in_at_ = 0, unbroken_from_ = 0;
-    bool any_in_ = false;
     number_window<bundle_window> bundles_done_;
     struct held_bundle {
         std::uint64_t packet;
@@ -176,7 +175,6 @@ class link {
     std::map<std::uint64_t, held_bundle> held_;
     std::size_t held_bytes_ = 0;
     std::size_t unacked_in_ = 0; // bytes, charged, since the last ack went out
-    bool ack_now_ = false;
     std::uint64_t ack_at_ = never;
     std::size_t grant_;
 

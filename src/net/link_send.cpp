@@ -232,7 +232,7 @@ void link::seal(datagram *d, std::uint64_t number)
     const bool fits = d->bytes <= room.size();
     if (cipher_.mode() != secure_mode::encrypt && (!fits || d->bytes > gather_limit)) {
         auto &last = d->pieces[d->count - 1];
-        if (tag) cipher_.mac(config_.out, number, pieces, d->tail + last.size());
+        if (tag) cipher_.mac(config_.out, pieces, d->tail + last.size());
         last = {d->tail, last.size() + tag};
         return;
     }

@@ -162,8 +162,8 @@ link_config net_transport::link_config_for(int rank, const peer_address &where)
     c.own_rank = std::uint32_t(config_.rank);
     c.peer_rank = std::uint32_t(rank);
     c.job_tag = job_tag_;
-    c.out = derive_keys(config_.job_key, c.own_rank, c.peer_rank, 0);
-    c.in = derive_keys(config_.job_key, c.peer_rank, c.own_rank, 0);
+    c.out = derive_keys(config_.secure, config_.job_key, c.own_rank, c.peer_rank, 0);
+    c.in = derive_keys(config_.secure, config_.job_key, c.peer_rank, c.own_rank, 0);
     c.max_datagram = datagram_limit(where);
     c.tuning = &tuning_of(mtu_to(where));
     c.give_up = config_.give_up;
@@ -269,10 +269,12 @@ bool net_transport::prove(const packet_header &header, std::span<std::byte> byte
     const peer *p = find(int(header.source));
     peer_address where;
     if (!p && !config_.lookup(int(header.source), &where)) return ++drops_.not_ours, false;
-    const bool good = cipher_.tagged() ? cipher_.open(p ? p->link->keys_in()
-                                                        : derive_keys(config_.job_key, header.source, header.target, 0),
-                                                      header.number, bytes)
-                                       : from == (p ? p->where : endpoint(where));
+    const bool good =
+        cipher_.tagged()
+            ? cipher_.open(p ? p->link->keys_in()
+                             : derive_keys(config_.secure, config_.job_key, header.source, header.target, 0),
+                           header.number, bytes)
+            : from == (p ? p->where : endpoint(where));
     if (!good) ++drops_.forged;
     return good;
 }

@@ -39,8 +39,8 @@ class simnet {
             c.own_rank = i;
             c.peer_rank = 1 - i;
             c.job_tag = 7;
-            c.out = derive_keys(key, i, 1 - i, 0);
-            c.in = derive_keys(key, 1 - i, i, 0);
+            c.out = derive_keys(mode, key, i, 1 - i, 0);
+            c.in = derive_keys(mode, key, 1 - i, i, 0);
             c.max_datagram = datagram_limit;
             c.give_up = give_up;
             c.tuning = tunings[i];

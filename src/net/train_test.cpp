@@ -56,8 +56,8 @@ class train_maker {
         c.own_rank = 0;
         c.peer_rank = 1;
         c.job_tag = derive_job_tag(key);
-        c.out = derive_keys(key, 0, 1, 0);
-        c.in = derive_keys(key, 1, 0, 0);
+        c.out = derive_keys(secure_mode::auth, key, 0, 1, 0);
+        c.in = derive_keys(secure_mode::auth, key, 1, 0, 0);
         c.max_datagram = packet_length;
         return c;
     }

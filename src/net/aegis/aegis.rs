@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The functions that aegis.hpp declares. Whoever calls vouches for the pointers; sizes are checked here at compile time.
+#![no_std]
+
+use aegis::aegis128l::{self, Aegis128L, Aegis128LMac};
+use aegis::aegis128x4::{self, Aegis128X4, Aegis128X4Mac};
+use core::{mem, ptr, slice};
+
+const TAG: usize = 16;
+type Keys = [[u8; 16]; 2];
+type Tag = [u8; TAG];
+
+pub struct Macs {
+    short: Aegis128LMac<TAG>,
+    long: Aegis128X4Mac<TAG>,
+}
+
+#[allow(clippy::large_enum_variant)]
+pub enum Encryption {
+    Short(aegis128l::Encryptor<TAG>),
+    Long(aegis128x4::Encryptor<TAG>),
+}
+
+const _: () = {
+    assert!(mem::size_of::<Macs>() <= 2048 && mem::align_of::<Macs>() <= 64);
+    assert!(mem::size_of::<Encryption>() <= 1088 && mem::align_of::<Encryption>() <= 64);
+};
+
+// An empty piece may have a null pointer, a slice may not.
+unsafe fn bytes<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
+    if bytes == 0 {
+        &[]
+    } else {
+        slice::from_raw_parts(data, bytes)
+    }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn onesea_aegis_macs_make(macs: *mut Macs, keys: &Keys) {
+    macs.write(Macs {
+        short: Aegis128LMac::new(&keys[0]),
+        long: Aegis128X4Mac::new(&keys[1]),
+    });
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn onesea_aegis_mac_add(macs: &mut Macs, long: bool, data: *const u8, n: usize) {
+    let data = bytes(data, n);
+    if long {
+        macs.long.update(data);
+    } else {
+        macs.short.update(data);
+    }
+}
+
+#[no_mangle]
+pub extern "C" fn onesea_aegis_mac_finish(macs: &mut Macs, long: bool, tag: &mut Tag) {
+    *tag = if long {
+        macs.long.finalize_and_reset()
+    } else {
+        macs.short.finalize_and_reset()
+    };
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn onesea_aegis_encrypt_begin(
+    encryption: *mut Encryption,
+    keys: &Keys,
+    long: bool,
+    nonce: &[u8; 16],
+    head: *const u8,
+    head_bytes: usize,
+) {
+    let head = bytes(head, head_bytes);
+    encryption.write(if long {
+        Encryption::Long(Aegis128X4::new(&keys[1], nonce).encryptor(head))
+    } else {
+        Encryption::Short(Aegis128L::new(&keys[0], nonce).encryptor(head))
+    });
+}
+
+// In place where `to` is `data`; else the two must not overlap.
+#[no_mangle]
+pub unsafe extern "C" fn onesea_aegis_encrypt_add(encryption: &mut Encryption, data: *const u8, n: usize, to: *mut u8) {
+    if n == 0 {
+        return;
+    }
+    let to_bytes = slice::from_raw_parts_mut(to, n);
+    if ptr::eq(data, to) {
+        match encryption {
+            Encryption::Short(e) => e.update_in_place(to_bytes),
+            Encryption::Long(e) => e.update_in_place(to_bytes),
+        }
+    } else {
+        match encryption {
+            Encryption::Short(e) => e.update(bytes(data, n), to_bytes),
+            Encryption::Long(e) => e.update(bytes(data, n), to_bytes),
+        }
+    }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn onesea_aegis_encrypt_finish(encryption: *mut Encryption, tag: &mut Tag) {
+    *tag = match encryption.read() {
+        Encryption::Short(e) => e.finalize(),
+        Encryption::Long(e) => e.finalize(),
+    };
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn onesea_aegis_decrypt(
+    keys: &Keys,
+    long: bool,
+    nonce: &[u8; 16],
+    head: *const u8,
+    head_bytes: usize,
+    text: *mut u8,
+    n: usize,
+    tag: &Tag,
+) -> bool {
+    let head = bytes(head, head_bytes);
+    let text: &mut [u8] = if n == 0 { &mut [] } else { slice::from_raw_parts_mut(text, n) };
+    if long {
+        Aegis128X4::new(&keys[1], nonce).decrypt_in_place(text, tag, head).is_ok()
+    } else {
+        Aegis128L::new(&keys[0], nonce).decrypt_in_place(text, tag, head).is_ok()
+    }
+}
+
+extern "C" {
+    fn abort() -> !;
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    unsafe { abort() }
+}
