@@ -6,10 +6,13 @@
 //
 //   first cell:  | u32 lap | u32 bytes | u64 team | i32 tag | u16 kind | u16 0 | first 40 bytes |    next: | 64 bytes |
 //
-// The lap of a cell's number n is n / cells + 1. The first word of a free cell is never that of the lap to come: it is
-// from an earlier lap, or 0, which the consumer writes where data has been. The consumer tells which cells are free a
-// quarter of the lane at a time; the producer asks when it knows of no more. A producer killed anywhere leaves a lane
-// that ends behind its last whole message.
+// The lap of a cell's number n is n / cells + 1. The consumer looks only at the cell behind the last message that it
+// has taken, so only there must nothing lie that looks like a message. The first cell of the lane is never inside of
+// one. Elsewhere the producer, before it makes a message visible, looks at the first word behind it, which may be data
+// of an earlier lap, and changes it if by chance it is that of the lap to come; if the lane is full then, that word is
+// of the oldest message, and of the lap before. So the consumer writes nothing into cells, and they cross between the
+// cores only as they are filled. It tells which are free a quarter of the lane at a time; the producer asks when it
+// knows of no more. A producer killed anywhere leaves a lane that ends behind its last whole message.
 //
 // One thread at a time writes, one reads; ready() alone is for any thread of the reading process.
 #pragma once
@@ -97,6 +100,7 @@ class lane_writer : public lane {
             std::memcpy(to, item.data, 8);
         else if (item.bytes)
             std::memcpy(to, item.data, item.bytes);
+        end_before(tail_ + need);
         head.lap.exchange(lap_of(tail_), std::memory_order_seq_cst);
         tail_ += need;
         return true;
@@ -114,6 +118,14 @@ class lane_writer : public lane {
 
   private:
     std::uint64_t tail_ = 0, free_ = 0; // cells ever written; ever freed, as far as is known
+
+    // What lies there is not taken for a message.
+    void end_before(std::uint64_t number)
+    {
+        auto &word = head_at(number).lap;
+        if (word.load(std::memory_order_relaxed) == lap_of(number))
+            word.store(lap_of(number) - 1, std::memory_order_relaxed);
+    }
 };
 
 class lane_reader : public lane {
@@ -153,7 +165,6 @@ class lane_reader : public lane {
     {
         const std::uint64_t at = position_.load(std::memory_order_relaxed);
         const std::size_t n = cells_for(head_at(at).bytes);
-        for (std::size_t i = 1; i < n; ++i) head_at(at + i).lap.store(0, std::memory_order_relaxed);
         position_.store(at + n, std::memory_order_relaxed);
         if (at + n - told_ < lane_cells / 4) return false;
         told_ = at + n;

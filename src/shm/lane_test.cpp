@@ -82,18 +82,88 @@ TEST(lane, keeps_messages_of_all_sizes_through_many_laps)
     EXPECT_GT(next, 5000u);
 }
 
-TEST(lane, data_that_looks_like_a_head_is_not_taken_for_one)
+// In whichever cell a message ends, and also where the end of the lane is skipped.
+TEST(lane, data_of_any_size_that_looks_like_heads_is_not_taken_for_one)
 {
     auto s = std::make_unique<storage>();
-    std::vector<std::uint32_t> laps(1000, 2); // what the next lap's heads will say
+    std::mt19937 dice(11);
+    std::vector<std::uint32_t> laps(lane::most_bytes / 4);
+    std::deque<std::size_t> there;
+    std::uint64_t cells = 0;
     lane_item item;
-    for (int i = 0; i < 200; ++i) {
-        for (std::uint32_t &word : laps) word = std::uint32_t(i / 10 + 2);
-        ASSERT_TRUE(s->in.push({1, 0, 0, laps.size() * 4, laps.data()}));
-        ASSERT_TRUE(s->out.front(&item));
-        s->out.pop();
+    for (int i = 0; i < 20000; ++i) {
+        const std::size_t bytes = dice() % 2 ? dice() % 200 : dice() % (lane::most_bytes + 1);
+        std::fill(laps.begin(), laps.end(), std::uint32_t(cells / lane_cells + 1 + dice() % 3));
+        while (!s->in.push({1, 0, 0, bytes, laps.data()})) {
+            ASSERT_TRUE(s->out.front(&item));
+            ASSERT_EQ(item.bytes, there.front());
+            there.pop_front();
+            s->out.pop();
+        }
+        cells += (sizeof(cell_head) + bytes) / sizeof(cell) + 1;
+        there.push_back(bytes);
+        if (dice() % 8) continue;
+        for (; !there.empty(); there.pop_front()) {
+            ASSERT_TRUE(s->out.front(&item));
+            ASSERT_EQ(item.bytes, there.front());
+            s->out.pop();
+        }
         ASSERT_FALSE(s->out.ready()) << i;
     }
+}
+
+// The word that makes a message visible is written last: without it all else may be there, and it is none.
+TEST(lane, of_a_producer_killed_inside_a_message_there_is_all_that_was_before)
+{
+    std::mt19937 dice(3);
+    for (int round = 0; round < 300; ++round) {
+        auto s = std::make_unique<storage>();
+        std::deque<std::pair<std::uint64_t, std::size_t>> there;
+        lane_item item;
+        const std::uint64_t lives = 1 + dice() % 200;
+        std::uint64_t next = 1;
+        std::uint32_t before[lane_cells];
+        auto lap_at = [&](std::size_t i) -> auto & { return reinterpret_cast<cell_head *>(&s->cells[i])->lap; };
+        while (true) {
+            const std::size_t bytes = dice() % 2 ? dice() % 200 : dice() % (lane::most_bytes + 1);
+            for (std::size_t i = 0; i < lane_cells; ++i) before[i] = lap_at(i);
+            const bool pushed = push(s->in, next, bytes);
+            if (pushed && next == lives) break;
+            if (pushed) there.emplace_back(next++, bytes);
+            for (std::size_t n = pushed ? dice() % 2 : 1 + dice() % 3; n > 0 && !there.empty(); --n) {
+                ASSERT_TRUE(s->out.front(&item));
+                expect(item, there.front().first, there.front().second);
+                there.pop_front();
+                s->out.pop();
+            }
+        }
+        for (std::size_t i = 0; i < lane_cells; ++i)
+            if (reinterpret_cast<cell_head *>(&s->cells[i])->team == lives && lap_at(i) != before[i])
+                lap_at(i) = before[i];
+        for (; !there.empty(); there.pop_front()) {
+            ASSERT_TRUE(s->out.front(&item));
+            expect(item, there.front().first, there.front().second);
+            s->out.pop();
+        }
+        EXPECT_FALSE(s->out.front(&item)) << round;
+    }
+}
+
+TEST(lane, a_reader_far_behind_finds_every_message_whole)
+{
+    auto s = std::make_unique<storage>();
+    std::uint64_t next = 0, taken = 0;
+    auto size_of = [](std::uint64_t n) { return std::size_t(n * 2654435761u % (n % 3 ? 120 : lane::most_bytes)); };
+    lane_item item;
+    for (int lap = 0; lap < 400; ++lap) {
+        while (push(s->in, next, size_of(next))) ++next;
+        for (const std::uint64_t until = next - std::uint64_t(lap % 3); taken < until; ++taken) {
+            ASSERT_TRUE(s->out.front(&item));
+            expect(item, taken, size_of(taken));
+            s->out.pop();
+        }
+    }
+    EXPECT_GT(next, 4000u);
 }
 
 TEST(lane, two_threads_meet_in_it)
