@@ -81,11 +81,17 @@ int take_inheritance(const char *text)
                     "sea_init: {} is '{}', which this library does not understand; start the program "
                     "with `onesea run` of the same version",
                     birth_variable, text);
-    if (int s = shm::arena::map(b->arena_fd, &e.arena))
+    const int mapped = shm::arena::map(b->arena_fd, &e.arena);
+    if (mapped == -EPROTO)
+        return fail(SEA_ERR_LAUNCH,
+                    "sea_init: descriptor {} holds no shared memory of this version of the library; start the program "
+                    "with the `onesea` that was installed with it",
+                    b->arena_fd);
+    if (mapped)
         return fail(SEA_ERR_LAUNCH,
                     "sea_init: the descriptor {} inherited from the launcher is not its shared memory: "
                     "{}; does a wrapper close descriptors?",
-                    b->arena_fd, std::strerror(-s));
+                    b->arena_fd, std::strerror(-mapped));
     auto &h = e.arena.header();
     if (b->slot >= h.slots || e.arena.slot_at(b->slot).rank != b->rank)
         return fail(SEA_ERR_LAUNCH, "sea_init: {} names slot {} and rank {}, which do not belong together",

@@ -87,6 +87,22 @@ TEST(run_places, ranks_inherit_what_their_birth_says)
     EXPECT_NE(o.out.find(fmt::format("\n{}\n", usual_descriptors() + 9)), std::string::npos) << o.out;
 }
 
+// As when the library was replaced by another version's, or a wrapper lost a descriptor.
+TEST(run_places, a_rank_says_that_its_descriptor_is_not_what_it_should_be)
+{
+    const auto with = [](const char *redirection) {
+        return onesea(
+            {"run", "-n", "1", "sh", "-c",
+             fmt::format("IFS=:; set -- $ONESEA_BIRTH; eval \"exec $4{}\"; exec {} 1 1", redirection, ONESEA_COUNTED)});
+    };
+    auto other = with("</dev/zero");
+    EXPECT_NE(other.err.find("holds no shared memory of this version of the library"), std::string::npos) << other.err;
+    auto closed = with("<&-");
+    EXPECT_NE(closed.err.find("does a wrapper close descriptors?"), std::string::npos) << closed.err;
+    EXPECT_NE(other.status, 0);
+    EXPECT_NE(closed.status, 0);
+}
+
 TEST(run_places, the_key_is_in_no_argument_and_no_environment)
 {
     auto o = onesea({"run", "-n", "1", "--nodes", "1", "sh", "-c",

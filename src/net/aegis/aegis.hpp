@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AEGIS (draft-irtf-cfrg-aegis-aead) with tags of 16 bytes: the crate `aegis`, which is libaegis, behind functions of
-// C. aegis.rs beside this file has them.
+// AEGIS (draft-irtf-cfrg-aegis-aead-18) with tags of 16 bytes: the crate `aegis`, which is libaegis, behind functions
+// of C. aegis.rs beside this file has them.
 //
 // `keys` are two keys: AEGIS-128L, for short texts, has the first; AEGIS-128X4, which digests 128 bytes at once but
 // takes longer to begin and to end, has the second. Nothing here keeps a reference to what it was given.
