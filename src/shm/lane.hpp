@@ -10,9 +10,10 @@
 // has taken, so only there must nothing lie that looks like a message. The first cell of the lane is never inside of
 // one. Elsewhere the producer, before it makes a message visible, looks at the first word behind it, which may be data
 // of an earlier lap, and changes it if by chance it is that of the lap to come; if the lane is full then, that word is
-// of the oldest message, and of the lap before. So the consumer writes nothing into cells, and they cross between the
-// cores only as they are filled. It tells which are free a quarter of the lane at a time; the producer asks when it
-// knows of no more. A producer killed anywhere leaves a lane that ends behind its last whole message.
+// of the oldest message, and of the lap before. It need not look if there have been heads only for a lap. So the
+// consumer writes nothing into cells, and they cross between the cores only as they are filled. It tells which are free
+// a quarter of the lane at a time; the producer asks when it knows of no more. A producer killed anywhere leaves a lane
+// that ends behind its last whole message.
 //
 // One thread at a time writes, one reads; ready() alone is for any thread of the reading process.
 #pragma once
@@ -48,7 +49,8 @@ struct lane_item {
 class lane {
   public:
     static constexpr std::size_t most_bytes = lane_cells / 4 * sizeof(cell) - sizeof(cell_head);
-    static constexpr std::uint16_t skip = 0xffff; // kind: nothing more before the end
+    static constexpr std::size_t in_first = sizeof(cell) - sizeof(cell_head); // bytes of its data
+    static constexpr std::uint16_t skip = 0xffff;                             // kind: nothing more before the end
 
     lane() = default;
     lane(lane_control &control, cell *cells) : control_(&control), cells_(cells) {}
@@ -88,20 +90,10 @@ class lane_writer : public lane {
             head_at(tail_).lap.store(lap_of(tail_), std::memory_order_release);
             tail_ += rest;
         }
-        cell_head &head = head_at(tail_);
-        head.bytes = std::uint32_t(item.bytes);
-        head.team = item.team;
-        head.tag = item.tag;
-        head.kind = item.kind;
-        std::byte *to = cells_[tail_ % lane_cells].bytes + sizeof head;
-        if (item.bytes == 4)
-            std::memcpy(to, item.data, 4);
-        else if (item.bytes == 8)
-            std::memcpy(to, item.data, 8);
-        else if (item.bytes)
-            std::memcpy(to, item.data, item.bytes);
-        end_before(tail_ + need);
-        head.lap.exchange(lap_of(tail_), std::memory_order_seq_cst);
+        write(item, need);
+        if (need > 1) data_until_ = tail_ + need;
+        if (tail_ + need < data_until_ + lane_cells) end_before(tail_ + need);
+        head_at(tail_).lap.exchange(lap_of(tail_), std::memory_order_seq_cst);
         tail_ += need;
         return true;
     }
@@ -118,6 +110,29 @@ class lane_writer : public lane {
 
   private:
     std::uint64_t tail_ = 0, free_ = 0; // cells ever written; ever freed, as far as is known
+    std::uint64_t data_until_ = 0;      // where the last message of several cells ended: in the lap behind it are heads
+
+    // All but the word that makes it visible. The first cell last: a consumer that waits looks at it all the time, and
+    // would take it away from this core in between.
+    void write(const lane_item &item, std::size_t need)
+    {
+        cell_head &head = head_at(tail_);
+        const auto *data = static_cast<const std::byte *>(item.data);
+        if (need > 1) std::memcpy(&cells_[tail_ % lane_cells + 1], data + in_first, item.bytes - in_first);
+        head.bytes = std::uint32_t(item.bytes);
+        head.team = item.team;
+        head.tag = item.tag;
+        head.kind = item.kind;
+        void *to = &head + 1;
+        if (item.bytes == 4)
+            std::memcpy(to, data, 4);
+        else if (item.bytes == 8)
+            std::memcpy(to, data, 8);
+        else if (need > 1)
+            std::memcpy(to, data, in_first);
+        else if (item.bytes)
+            std::memcpy(to, data, item.bytes);
+    }
 
     // What lies there is not taken for a message.
     void end_before(std::uint64_t number)
