@@ -71,6 +71,13 @@ struct request final : posted {
     bool ordered = false;
     std::size_t piece = 0; // bytes, of that order
 
+    // Every message of an operation takes one, more at a time than malloc has at hand: a thread keeps some that it
+    // has deleted (letter.cpp).
+    static constexpr std::size_t most_spare = 512;
+    static void *operator new(std::size_t bytes);
+    static void operator delete(void *memory);
+    static std::size_t spare(); // of this thread
+
     std::size_t wanted() const { return bytes < capacity ? bytes : capacity; }
     int good_status() const { return bytes > capacity ? SEA_ERR_TRUNCATED : SEA_OK; }
 };
