@@ -50,18 +50,29 @@ std::size_t matcher::hash::operator()(const pattern &p) const
 
 matcher::matcher() : waiting_(&pool_), messages_(&pool_) {}
 
+// The queue of those that want this; nullptr: there is none.
+matcher::waiting_queue *matcher::waiting_for(const pattern &want)
+{
+    if (recent_ && recent_->first == want) return recent_;
+    auto at = waiting_.find(want);
+    return at == waiting_.end() ? nullptr : &*at;
+}
+
 void matcher::enqueue(posted *p)
 {
-    auto &queue = waiting_[p->want];
-    append(queue.first, queue.last, p, by_queue);
+    if (!recent_ || !(recent_->first == p->want)) {
+        if (recent_ && !recent_->second.first) waiting_.erase(pattern(recent_->first));
+        recent_ = &*waiting_.try_emplace(p->want).first;
+    }
+    append(recent_->second.first, recent_->second.last, p, by_queue);
     ++waiting_ways_[way_of(p->want)];
 }
 
 void matcher::dequeue(posted *p)
 {
-    auto at = waiting_.find(p->want);
-    remove(at->second.first, at->second.last, p, by_queue);
-    if (!at->second.first) waiting_.erase(at);
+    waiting_queue *queue = waiting_for(p->want);
+    remove(queue->second.first, queue->second.last, p, by_queue);
+    if (!queue->second.first && queue != recent_) waiting_.erase(p->want);
     --waiting_ways_[way_of(p->want)];
 }
 
@@ -105,9 +116,9 @@ posted *matcher::meet(const pattern &message)
     posted *earliest = nullptr;
     for (std::size_t way = 0; way < ways; ++way) {
         if (waiting_ways_[way] == 0) continue;
-        auto at = waiting_.find(seen_as(message, way));
-        if (at == waiting_.end()) continue;
-        if (!earliest || at->second.first->number < earliest->number) earliest = at->second.first;
+        const waiting_queue *queue = waiting_for(seen_as(message, way));
+        posted *first = queue ? queue->second.first : nullptr;
+        if (first && (!earliest || first->number < earliest->number)) earliest = first;
     }
     if (earliest) withdraw(earliest);
     return earliest;

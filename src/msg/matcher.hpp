@@ -9,7 +9,8 @@
 //   arrivals  are in four queues each, one for every pattern that wants them, so a receive looks at one queue.
 //
 // Queues are found by hash and live only while they hold something. Most of the time one receive is posted at a time:
-// a lone one is kept aside and never hashed. One thread at a time.
+// a lone one is kept aside and never hashed; else receives in a row mostly want the same: the queue of the one posted
+// last is at hand, and lives on when it is empty. One thread at a time.
 #pragma once
 
 #include <array>
@@ -110,12 +111,15 @@ class matcher {
     queues<posted> waiting_;
     queues<arrival> messages_;
     std::array<std::size_t, ways> waiting_ways_{}; // how many queued receives leave open what
+    using waiting_queue = queues<posted>::value_type;
+    waiting_queue *recent_ = nullptr; // where the last receive was posted
     posted *lone_ = nullptr;
     posted *first_posted_ = nullptr, *last_posted_ = nullptr;
     arrival *first_kept_ = nullptr, *last_kept_ = nullptr;
     std::size_t posted_ = 0, kept_ = 0;
     std::uint64_t next_number_ = 0;
 
+    waiting_queue *waiting_for(const pattern &want);
     void enqueue(posted *p);
     void dequeue(posted *p);
     void unlist(posted *p);

@@ -148,7 +148,13 @@ void office::forget(letter *l)
 
 void office::arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes)
 {
-    if (request *r = meet(what)) {
+    arrive(meet(what), slot, what, data, bytes);
+}
+
+// r: who receives it, or nullptr.
+void office::arrive(request *r, unsigned slot, const pattern &what, const void *data, std::size_t bytes)
+{
+    if (r) {
         r->source = what.source;
         r->tag = what.tag;
         r->bytes = bytes;
@@ -175,7 +181,12 @@ void office::arrive(unsigned slot, const pattern &what, const void *data, std::s
 
 void office::arrive_offer(int source, const pattern &what, const offer_words &words)
 {
-    if (request *r = meet(what)) {
+    arrive_offer(meet(what), source, what, words);
+}
+
+void office::arrive_offer(request *r, int source, const pattern &what, const offer_words &words)
+{
+    if (r) {
         r->tag = what.tag;
         return meet_offer(*r, source, words);
     }
@@ -435,7 +446,7 @@ void office::settle(core::engine_held_t)
 {
     if (settling_) return; // the round that is under way sees the rest
     settling_ = true;
-    while (work_.exchange(false)) {
+    while (work_.load(std::memory_order_relaxed) && work_.exchange(false)) {
         running_.finished.clear();
         running_.to_fetch.clear();
         running_.grants.clear();

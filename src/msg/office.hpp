@@ -203,7 +203,9 @@ class office {
     void unpost(request &r);
     // slot: of the lane that it came through, or no_slot.
     void arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes);
+    void arrive(request *r, unsigned slot, const pattern &what, const void *data, std::size_t bytes);
     void arrive_offer(int source, const pattern &what, const offer_words &words);
+    void arrive_offer(request *r, int source, const pattern &what, const offer_words &words);
     void hand_out(letter *l, request &r);
     void meet_offer(request &r, int source, const offer_words &words);
     void finish(request &r, int status);

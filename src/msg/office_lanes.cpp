@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "msg/office.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <climits>
 #include <cstring>
@@ -10,7 +11,8 @@
 namespace onesea::msg {
 namespace {
 
-constexpr int at_once = 64; // messages of one lane in a round: none keeps the others waiting
+constexpr int at_once = 64;   // messages of one lane in a round: none keeps the others waiting
+constexpr int in_passing = 8; // others that a receive takes with its own: what follows each is done once for all
 constexpr int looks = 2000, looks_when_crowded = 50;
 constexpr nanoseconds while_orders_wait = 100'000;     // who takes pieces away rings no doorbell
 constexpr nanoseconds while_receives_wait = 1'000'000; // so late the dispatcher may find what comes for one
@@ -28,28 +30,36 @@ void office::for_each_lane(Use &&use) const
             if (!use(w * 64 + unsigned(std::countr_zero(bits)))) return;
 }
 
-// Takes up to `limit` messages out of a lane, or until `until` has met its own.
+// Takes up to `limit` messages out of a lane, or until `until` has met its own. If that is an operation, what follows
+// is for others of its kind, as a rule: they are served, too. What nobody has posted a receive for is left then, since
+// it would be copied twice.
 bool office::drain(unsigned slot, int limit, const request *until)
 {
     incoming_lane &l = lanes_[slot];
+    const bool goes_on = until && until->operation;
     shm::lane_item item;
-    bool any = false;
+    bool any = false, met = false;
     while (limit-- > 0 && l.in.front(&item)) {
-        any = true;
         const int source = core::node_arena().slot_at(slot).rank.load(std::memory_order_relaxed);
         const pattern what{item.team, source, item.tag};
+        request *r = meet(what);
+        if (met && !r) break;
+        any = true;
         if (item.kind == lane_offer && item.bytes == sizeof(offer_words)) {
             offer_words words;
             std::memcpy(&words, item.data, sizeof words);
-            arrive_offer(source, what, words);
+            arrive_offer(r, source, what, words);
         } else {
-            arrive(slot, what, item.data, item.bytes);
+            arrive(r, slot, what, item.data, item.bytes);
         }
         if (l.in.pop() && l.in.control().wanted.exchange(0, std::memory_order_seq_cst)) {
             errands_.knocks.push_back(slot);
             work_.store(true, std::memory_order_relaxed);
         }
-        if (until && !matcher_.is_posted(until)) break;
+        if (met || !until || matcher_.is_posted(until)) continue;
+        if (!goes_on) break;
+        met = true;
+        limit = std::min(limit, in_passing);
     }
     return any;
 }
@@ -78,7 +88,7 @@ void office::drain_for(const pattern &want, const request *until)
     if (want.source == anything) {
         drain_all(until ? 1 : INT_MAX, until);
     } else if (want.source != me_) {
-        if (const auto slot = core::slot_of(want.source)) drain(*slot, INT_MAX, until);
+        if (const unsigned slot = slot_of(want.source); slot != no_slot) drain(slot, INT_MAX, until);
     }
 }
 
