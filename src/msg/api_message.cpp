@@ -178,7 +178,7 @@ int receive(sea_team team, int member, int tag, void *buffer, std::size_t capaci
         the_office().receive_here(r);
         return the_office().wait(r, core::thread_deadline());
     }
-    auto r = std::make_unique<request>();
+    auto r = std::make_unique_for_overwrite<request>(); // it has its own first values
     r->want = want;
     r->team = std::move(from.team);
     prepare(*r, buffer, capacity, info);
@@ -281,7 +281,7 @@ int sea_message_receive_taken(sea_message message, void *buffer, size_t capacity
     if (int s = core::check_started(function)) return s;
     if (int s = check_memory(function, buffer, capacity)) return s;
     return guarded(function, [&] {
-        auto r = std::make_unique<request>();
+        auto r = std::make_unique_for_overwrite<request>(); // it has its own first values
         prepare(*r, buffer, capacity, info);
         if (!the_office().find_taken(message, &r->want, &r->team))
             return fail(SEA_ERR_HANDLE, "{}: {:#x} is no message that was taken, or it has been received", function,

@@ -292,7 +292,10 @@ void office::watch_lane(request &r, Stop &&stop)
     const unsigned slot = crowded_ ? no_slot : lane_to_watch(r);
     if (slot == no_slot) return;
     for (int i = 0; i < looks_quick && matcher::is_posted(&r) && !lock_.wanted() && !stage_.wanted() && !stop(); ++i)
-        if (lanes_[slot].in.ready()) drain(slot, INT_MAX, &r);
+        if (lanes_[slot].in.ready())
+            drain(slot, INT_MAX, &r);
+        else
+            __builtin_ia32_pause(); // who looks all the time takes the line away from who writes it
 }
 
 void office::take_or_post(request &r)
