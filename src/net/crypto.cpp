@@ -30,6 +30,16 @@ std::size_t total(byte_pieces pieces)
     return bytes;
 }
 
+// In constant time, like sodium_memcmp(), which takes a byte at a time and twice as long as the MAC of a short packet.
+bool same(const std::byte *a, const std::byte *b)
+{
+    std::uint64_t x[2], y[2];
+    static_assert(sizeof x == tag_bytes);
+    std::memcpy(x, a, sizeof x);
+    std::memcpy(y, b, sizeof y);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
 struct packet_nonce {
     std::uint8_t bytes[16] = {};
     explicit packet_nonce(std::uint64_t number) { std::memcpy(bytes, &number, sizeof number); }
@@ -127,7 +137,7 @@ bool crypto::open(const direction_keys &keys, std::uint64_t number, std::span<st
     std::byte good[tag_bytes];
     std::span<const std::byte> whole = body;
     mac(keys, {&whole, 1}, good);
-    return sodium_memcmp(good, tag, tag_bytes) == 0;
+    return same(good, tag);
 }
 
 } // namespace onesea::net
