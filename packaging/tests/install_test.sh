@@ -92,7 +92,8 @@ sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"
 "$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
 
 # ---- find_package
-"$cmake" -S "$here/user" -B "$place/user" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt") # whose program is known to be here
+"$cmake" -G "$generator" -S "$here/user" -B "$place/user" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_CXX_COMPILER="$cxx" >"$place/log" 2>&1 && "$cmake" --build "$place/user" >>"$place/log" 2>&1 || {
     cat "$place/log"
     fail "a project that says find_package(onesea) does not build"
