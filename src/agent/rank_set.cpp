@@ -51,6 +51,16 @@ pipe_ends make_pipe()
     return {fds[0], fds[1]};
 }
 
+// Leaves it to be waited for.
+bool has_ended(idtype_t type, pid_t pid, siginfo_t *told)
+{
+    told->si_pid = 0;
+    int failed;
+    do failed = waitid(type, id_t(pid), told, WEXITED | WNOHANG | WNOWAIT);
+    while (failed && errno == EINTR);
+    return !failed && told->si_pid != 0;
+}
+
 void no_wait(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
 bool is_directory(const std::string &path)
@@ -269,34 +279,39 @@ void rank_set::signal_all(int number)
 {
     for (process &p : processes_) {
         if (!p.alive) continue;
-        siginfo_t ended{};
-        if (number == SIGTERM || number == SIGKILL)
-            p.asked |= waitid(P_PID, id_t(p.pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+        siginfo_t told;
+        if (number == SIGTERM || number == SIGKILL) p.asked |= !has_ended(P_PID, p.pid, &told);
         kill(-p.pid, number);
     }
 }
 
-bool rank_set::reap()
+// All ends are told before the first of the dead is taken away: the kernel may need seconds for that while somebody
+// looks at it in /proc and gets no turn on a busy machine.
+void rank_set::reap()
 {
-    for (;;) {
-        int status;
-        pid_t pid = waitpid(-1, &status, WNOHANG);
-        if (pid == 0) return true;
-        if (pid < 0 && errno == EINTR) continue;
-        if (pid < 0) return false;
-        auto found = slots_.find(pid);
-        if (found == slots_.end()) continue; // an orphan that came to us
-        unsigned slot = found->second;
-        slots_.erase(found);
-        processes_[slot].alive = false;
-        --running_;
-        for (int i = 0; i < 2; ++i) read_stream(slot, i, most_at_end);
-        close_input(slot);
-        rank_end end = end_from_wait(int(job_.ranks[slot].rank), status);
-        end.unfinished = end.signal == 0 && end.code == 0 && memory_.progress_of(slot) == 1;
-        end.asked = processes_[slot].asked;
-        to_.ended(slot, end);
+    siginfo_t told;
+    for (unsigned slot = 0; slot < processes_.size(); ++slot)
+        if (processes_[slot].alive && has_ended(P_PID, processes_[slot].pid, &told)) tell_end(slot, told);
+    while (has_ended(P_ALL, 0, &told)) {
+        const pid_t pid = told.si_pid;
+        if (auto found = slots_.find(pid); found != slots_.end()) { // else an orphan that came to us
+            if (processes_[found->second].alive) tell_end(found->second, told);
+            slots_.erase(found);
+        }
+        waitpid(pid, nullptr, 0);
     }
+}
+
+void rank_set::tell_end(unsigned slot, const siginfo_t &told)
+{
+    processes_[slot].alive = false;
+    --running_;
+    for (int i = 0; i < 2; ++i) read_stream(slot, i, most_at_end);
+    close_input(slot);
+    rank_end end = end_from_wait(int(job_.ranks[slot].rank), told);
+    end.unfinished = end.signal == 0 && end.code == 0 && memory_.progress_of(slot) == 1;
+    end.asked = processes_[slot].asked;
+    to_.ended(slot, end);
 }
 
 void rank_set::drain(double seconds)

@@ -43,7 +43,7 @@ class rank_set {
     void give_input(unsigned slot, std::string_view bytes);
     void end_input(unsigned slot);
     void pause_output(bool paused);
-    bool reap();                // takes in ends of children; false if no child is left
+    void reap();                // tells the ends of ranks, and takes all dead children away
     void drain(double seconds); // reads the streams to their ends, after all writers have been killed
 
     unsigned running() const { return running_; }
@@ -72,6 +72,7 @@ class rank_set {
     void close_stream(unsigned slot, int index);
     void write_input(unsigned slot);
     void close_input(unsigned slot);
+    void tell_end(unsigned slot, const siginfo_t &told);
     variables own_variables(unsigned slot) const;
 
     event_loop &loop_;

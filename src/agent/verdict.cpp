@@ -3,20 +3,15 @@
 
 #include <cstring>
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 namespace onesea::agent {
 
-rank_end end_from_wait(int rank, int wait_status)
+rank_end end_from_wait(int rank, const siginfo_t &told)
 {
     rank_end end;
     end.rank = rank;
-    if (WIFSIGNALED(wait_status)) {
-        end.signal = WTERMSIG(wait_status);
-        end.core = WCOREDUMP(wait_status);
-    } else {
-        end.code = WEXITSTATUS(wait_status);
-    }
+    (told.si_code == CLD_EXITED ? end.code : end.signal) = told.si_status;
+    end.core = told.si_code == CLD_DUMPED;
     return end;
 }
 

@@ -2,6 +2,7 @@
 // How a job ended: the exit status and the words for it, from the ends of its ranks.
 #pragma once
 
+#include <csignal>
 #include <optional>
 #include <string>
 
@@ -19,8 +20,8 @@ struct rank_end {
     bool asked = false;      // SIGTERM or SIGKILL was sent to it while it ran
 };
 
-// What waitpid() told.
-rank_end end_from_wait(int rank, int wait_status);
+// What waitid() told.
+rank_end end_from_wait(int rank, const siginfo_t &told);
 
 // As a shell counts: the code, or 128 + signal; an unfinished rank counts as 1.
 int shell_status(const rank_end &end);
