@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The functions that aegis.hpp declares. Whoever calls vouches for the pointers; sizes are checked here at compile time.
 #![no_std]
+#![allow(clippy::missing_safety_doc)] // said once, above
 
 use aegis::aegis128l::{self, Aegis128L, Aegis128LMac};
 use aegis::aegis128x4::{self, Aegis128X4, Aegis128X4Mac};
@@ -119,11 +120,19 @@ pub unsafe extern "C" fn onesea_aegis_decrypt(
     tag: &Tag,
 ) -> bool {
     let head = bytes(head, head_bytes);
-    let text: &mut [u8] = if n == 0 { &mut [] } else { slice::from_raw_parts_mut(text, n) };
-    if long {
-        Aegis128X4::new(&keys[1], nonce).decrypt_in_place(text, tag, head).is_ok()
+    let text: &mut [u8] = if n == 0 {
+        &mut []
     } else {
-        Aegis128L::new(&keys[0], nonce).decrypt_in_place(text, tag, head).is_ok()
+        slice::from_raw_parts_mut(text, n)
+    };
+    if long {
+        Aegis128X4::new(&keys[1], nonce)
+            .decrypt_in_place(text, tag, head)
+            .is_ok()
+    } else {
+        Aegis128L::new(&keys[0], nonce)
+            .decrypt_in_place(text, tag, head)
+            .is_ok()
     }
 }
 
