@@ -47,6 +47,14 @@ if(ONESEA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${ONESEA_CCACHE})
 endif()
 
+# A message passes through dozens of short functions of many files: compiled as one they take a sixth less time. Only
+# libonesea is linked so; its objects have plain code as well, with which the tests are linked in a moment.
+set(ONESEA_AS_ONE OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT ONESEA_SANITIZE)
+    set(ONESEA_AS_ONE ON)
+    add_link_options($<$<NOT:$<STREQUAL:$<TARGET_PROPERTY:NAME>,onesea>>:-fno-lto>)
+endif()
+
 # With a sanitizer's instructions in between gcc takes initialised members of the standard library for uninitialised.
 if(ONESEA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)

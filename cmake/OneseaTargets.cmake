@@ -11,7 +11,8 @@ function(onesea_layer name)
     list(TRANSFORM arg_DEPENDS PREPEND onesea_ OUTPUT_VARIABLE below)
     add_library(onesea_${name} STATIC ${sources})
     target_include_directories(onesea_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-    target_compile_options(onesea_${name} PRIVATE -fno-semantic-interposition)
+    target_compile_options(onesea_${name} PRIVATE -fno-semantic-interposition
+                                                  $<$<BOOL:${ONESEA_AS_ONE}>:-O3 -flto=auto -ffat-lto-objects>)
     target_link_libraries(onesea_${name} PUBLIC ${below} ${arg_LINK} Threads::Threads)
     set_property(GLOBAL APPEND PROPERTY onesea_layers onesea_${name})
     if(tests AND ONESEA_BUILD_TESTS)
@@ -32,7 +33,8 @@ function(onesea_library)
     target_include_directories(onesea PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(onesea PRIVATE fmt::fmt PkgConfig::sodium onesea_aegis Threads::Threads)
-    target_link_options(onesea PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/onesea.map)
+    target_link_options(onesea PRIVATE $<$<BOOL:${ONESEA_AS_ONE}>:-O3 -flto=auto>
+                                       -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/onesea.map)
     set_target_properties(onesea PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                             LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/onesea.map)
 endfunction()

@@ -10,11 +10,11 @@
 namespace onesea {
 
 const char *last_error() noexcept;
-int set_error(int status, std::string text) noexcept;
+[[gnu::cold]] int set_error(int status, std::string text) noexcept;
 
 // return fail(SEA_ERR_RANK, "there is no rank {}; the job has {}", rank, size);
 template <class... Args>
-int fail(int status, fmt::format_string<Args...> format, Args &&...args) noexcept
+[[gnu::cold, gnu::noinline]] int fail(int status, fmt::format_string<Args...> format, Args &&...args) noexcept
 {
     try {
         return set_error(status, fmt::format(format, std::forward<Args>(args)...));

@@ -13,10 +13,10 @@ enum class level : int { error, warn, info, debug, trace };
 
 level log_level() noexcept;
 void set_log_rank(int rank) noexcept; // shown in brackets; -1: none
-void log_line(level l, std::string_view text) noexcept;
+[[gnu::cold]] void log_line(level l, std::string_view text) noexcept;
 
 template <class... Args>
-void log(level l, fmt::format_string<Args...> format, Args &&...args) noexcept
+[[gnu::cold, gnu::noinline]] void log(level l, fmt::format_string<Args...> format, Args &&...args) noexcept
 {
     if (l > log_level()) return;
     try {

@@ -83,8 +83,10 @@ class transport {
     // [any] Can it carry operations on that rank?
     virtual bool reach(int rank) const = 0;
 
-    // [any] Most payload bytes (prefix included) of one frame to that rank; at least 1280.
+    // [any] Most payload bytes (prefix included) of one frame to that rank; at least least_frame.
+    static constexpr std::size_t least_frame = 1280;
     virtual std::size_t max_frame(int rank) const = 0;
+    bool fits_frame(int rank, std::size_t bytes) const { return bytes <= least_frame || bytes <= max_frame(rank); }
 
     // [any] What was tuned for the path to that rank.
     virtual const path_tuning &tuning(int rank) const = 0;

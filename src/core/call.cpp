@@ -43,7 +43,7 @@ void send_reply(transport *t, int source, std::uint64_t id, call_reply &reply)
     m.head.type = frame_type::answer;
     m.head.position = std::uint64_t(whole) << offset_bits;
     m.head.id = id;
-    if (whole > t->max_frame(source)) return send_long(*t, source, m, reply);
+    if (!t->fits_frame(source, whole)) return send_long(*t, source, m, reply);
     m.prefix = reply.head;
     m.prefix_bytes = reply.head_bytes;
     m.payload = reply.tail.data();

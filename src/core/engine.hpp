@@ -73,8 +73,8 @@ class engine_state final : public sink {
     std::uint32_t waiting_for_all = 0;   // operations that wait for all earlier ones
 
     peer &peer_of(int rank);
-    transport *route(int rank) const; // nullptr: no such rank, or unreachable
-    int check_rank(int rank) const;   // SEA_OK, SEA_ERR_RANK, SEA_ERR_DEAD with the text set
+    transport *route(int rank); // nullptr: no such rank, or unreachable. Any thread
+    int check_rank(int rank);   // SEA_OK, SEA_ERR_RANK, SEA_ERR_DEAD with the text set
     int size() const { return int(arena.header().ranks.load(std::memory_order_acquire)); }
     template <class Use>
     void for_each_transport(Use &&use)
@@ -83,6 +83,7 @@ class engine_state final : public sink {
         if (net) use(*net);
     }
     std::vector<int> known_peers() const;
+    std::atomic<std::uint64_t> last_far{0}; // a rank of another node, and the membership for which that was found
 
     // sink: see responder.cpp
     void receive(int source, const frame &head, std::span<const std::byte> payload) override;
@@ -218,9 +219,9 @@ void internal_signal(place counter);
 enum class ends_by { execution, answer };
 void send_message(operation *op, int rank, outgoing &m, ends_by end);
 // Lets the operation end with an error and says why.
-void note_error(operation *op, int status, std::string text);
-std::string position_text(place where); // "offset 0x40", "address 0x7f.. of its raw space"
-std::string access_text(int status, place where, std::uint64_t bytes);
+[[gnu::cold]] void note_error(operation *op, int status, std::string text);
+[[gnu::cold]] std::string position_text(place where); // "offset 0x40", "address 0x7f.. of its raw space"
+[[gnu::cold]] std::string access_text(int status, place where, std::uint64_t bytes);
 // Errors that the origin knows: rank, window, capacity. Text set.
 int check_range(const char *function, place where, std::uint64_t bytes);
 // No earlier ordered operation is under way there that a native access would overtake.
@@ -234,7 +235,7 @@ int native_get(place source, void *target, std::size_t bytes);
 
 inline constexpr std::uint64_t quick_id = 0; // in the place of an operation's id
 void quick_settled(delivery *d, int status);
-void quick_refused(place target, int status);
+[[gnu::cold]] void quick_refused(place target, int status);
 
 // ---- own_memory.cpp: own memory at a position of the window or of the raw space; SEA_OK or an error without text ----
 int own_write(std::uint64_t position, const void *from, std::size_t bytes);
@@ -249,7 +250,7 @@ int own_writable(std::uint64_t position, std::uint64_t bytes);
 // ---- responder.cpp ----
 void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset = 0);
 // An error of a request, and no signal: those of that operation that follow are not executed.
-void refuse(int source, const frame &head, int status);
+[[gnu::cold]] void refuse(int source, const frame &head, int status);
 // Sends own memory as the answer to operation `id` of `rank`; registered memory and `of` stay in use until it is there.
 void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *memory, std::uint64_t bytes,
                shm::segment *segment, operation *of);
@@ -266,7 +267,7 @@ void on_answer(int source, const frame &head, std::span<const std::byte> payload
 
 // ---- fence.cpp ----
 // An operation without a handle has failed: the next fence is to tell it.
-void leave_to_fence(int rank, int status, int kind, std::string text);
+[[gnu::cold]] void leave_to_fence(int rank, int status, int kind, std::string text);
 int fence_everything(locked &lock, nanoseconds deadline);
 
 // ---- membership.cpp ----

@@ -166,6 +166,7 @@ int open_transports()
     if (e.slot == 0)
         for (path_kind path : all_paths) log(level::info, "{}: {}", name_of(path), to_text(path, h.tuning.of(path)));
     e.shm = std::make_unique<shm::shm_transport>(e.arena, e.slot, only_self, e);
+    e.last_far = 0;
     e.local_rows = std::make_unique<std::atomic<pair_row *>[]>(h.slots);
     if (int s = open_net()) return s;
     e.sleep.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

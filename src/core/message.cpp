@@ -37,7 +37,7 @@ void start_message(operation *op, const sending &s, bool ordered, place counter)
     outgoing m;
     m.prefix = prefix;
     m.prefix_bytes = sizeof head + pad(s.header_bytes);
-    const bool fits = m.prefix_bytes + s.data_bytes <= t->max_frame(s.rank);
+    const bool fits = t->fits_frame(s.rank, m.prefix_bytes + s.data_bytes);
     const bool eager = s.data_bytes == 0 || (fits && s.data_bytes <= t->tuning(s.rank).eager);
     std::uint64_t long_bytes = s.data_bytes;
     m.head.type = eager ? frame_type::am : frame_type::am_long;

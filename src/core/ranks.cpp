@@ -28,15 +28,20 @@ std::vector<int> engine_state::known_peers() const
     return ranks;
 }
 
-transport *engine_state::route(int r) const
+// Asked several times by every operation; about another node most times for the rank that it was asked for last.
+transport *engine_state::route(int r)
 {
+    const std::uint64_t membership = arena.header().membership.load(std::memory_order_acquire);
+    const std::uint64_t far = membership << 32 | std::uint32_t(~r); // never 0 for a rank
+    if (r >= 0 && last_far.load(std::memory_order_relaxed) == far) return net.get();
     if (r < 0 || r >= size()) return nullptr;
     if (r != rank && !arena.ranks().alive(r)) return nullptr;
     if (shm->reach(r)) return shm.get();
+    last_far.store(far, std::memory_order_relaxed);
     return net.get();
 }
 
-int engine_state::check_rank(int r) const
+int engine_state::check_rank(int r)
 {
     if (r < 0 || r >= size()) return fail(SEA_ERR_RANK, "there is no rank {}; the job has had {}", r, size());
     if (r == rank || route(r)) return SEA_OK;

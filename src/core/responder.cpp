@@ -17,6 +17,7 @@ namespace onesea::core {
 namespace {
 
 constexpr std::size_t copied_answer = 1024; // bytes; longer ones are sent from where they are
+static_assert(copied_answer <= transport::least_frame);
 
 // Keeps registered memory, or the buffer of an active message, in use until the transport no longer reads it.
 struct data_hold : delivery {
@@ -280,7 +281,7 @@ void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *mem
     m.head.id = id;
     m.payload = memory;
     m.bytes = bytes;
-    m.borrow = t && bytes > std::min(copied_answer, t->max_frame(rank));
+    m.borrow = t && bytes > copied_answer;
     std::uint64_t word;
     if (bytes == 4 || bytes == 8) { // words may be updated at this moment: they are read at once
         shm::copy_plain(&word, memory, bytes);

@@ -118,7 +118,7 @@ void send_put(operation *op, place target, const void *source, std::size_t bytes
     m.head.position = target.position;
     m.payload = source;
     m.bytes = bytes;
-    m.borrow = bytes > std::min(op->call_waits ? copy_limit : copy_limit_nowait, t->max_frame(target.rank));
+    m.borrow = bytes > (op->call_waits ? copy_limit : copy_limit_nowait) || !t->fits_frame(target.rank, bytes);
     m.ordered = ordered;
     op->local_at_end |= m.borrow;
     send_message(op, target.rank, m, ends_by::execution);
@@ -134,7 +134,7 @@ void start_put(operation *op, place target, const void *source, std::size_t byte
     if (keeps_order_natively(op, ordered) &&
         done_natively(op, native_put(target, source, bytes), target, bytes) != not_native)
         return;
-    if (bytes <= t->max_frame(target.rank) || extent_known(target, bytes))
+    if (t->fits_frame(target.rank, bytes) || extent_known(target, bytes))
         return send_put(op, target, source, bytes, ordered);
     check_extent(op, target, bytes, [=](operation *o) { send_put(o, target, source, bytes, ordered); });
 }

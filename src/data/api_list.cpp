@@ -316,7 +316,7 @@ int sea_list_get(sea_list_it it, sea_list_entry *entry)
 int sea_list_read(sea_list_it it, void *out, size_t room, size_t *bytes)
 {
     const list_call l = on("sea_list_read", it.list);
-    sea_list_entry e;
+    sea_list_entry e{};
     if (int s = entry_of(l, it, &e)) return s;
     if (e.bytes > room)
         return fail(SEA_ERR_INVALID, "{}: the element has {} bytes, the room for it {}", l.function, e.bytes, room);

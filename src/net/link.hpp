@@ -76,7 +76,8 @@ class link {
     bool send(const outgoing &message);
     void flush() { flushed_ = true; }
 
-    // The next datagram to send now; false if there is none.
+    // The next datagram to send now; false if there is none. may_build(): it is worth to ask.
+    bool may_build() const { return !outbox_.empty() || !again_.empty() || probes_due_ || ack_now_ || failed_; }
     bool build(std::uint64_t now, datagram *result);
     // The kernel did not take it: it counts as never sent.
     void unbuild(const datagram &d);

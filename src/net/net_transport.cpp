@@ -244,7 +244,7 @@ void net_transport::pump(peer &p, nanoseconds now)
             batch_[n].room = {room_.get() + bytes, room_bytes - bytes};
             if (!p.link->build(now, &batch_[n])) break;
             bytes += batch_[n].bytes;
-        } while (++n < batch_size && bytes + batch_[0].bytes <= most && io_.gso());
+        } while (++n < batch_size && bytes + batch_[0].bytes <= most && io_.gso() && p.link->may_build());
         if (n == 0) break;
         seal_open_packets(cipher_, p.link->keys_out(), {batch_.get(), n}, io_.gso(), p.link->may_join());
         if (!transmit(p, n, now)) break;

@@ -94,7 +94,7 @@ void outbox::pack(const outgoing &m, std::size_t limit)
         std::memcpy(to, m.payload, 8);
     } else {
         if (m.bytes) std::memcpy(to + m.prefix_bytes, m.payload, m.bytes);
-        std::memset(to + payload, 0, padded(payload) - payload);
+        if (payload % 8) std::memset(to + payload, 0, padded(payload) - payload);
     }
     b.bytes += need;
     bytes_ += need;
