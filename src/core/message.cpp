@@ -30,13 +30,14 @@ void start_message(operation *op, const sending &s, bool ordered, place counter)
 {
     transport *t = engine().route(s.rank);
     if (!t) return note_error(op, SEA_ERR_DEAD, fmt::format("rank {} has ended", s.rank));
-    alignas(8) std::byte prefix[sizeof(message_head) + SEA_AM_HEADER_MAX] = {};
+    alignas(8) std::byte prefix[sizeof(message_head) + SEA_AM_HEADER_MAX]; // a kilobyte: not cleared
     message_head head{std::uint32_t(s.header_bytes), 0, counter.position};
     std::memcpy(prefix, &head, sizeof head);
     if (s.header_bytes) std::memcpy(prefix + sizeof head, s.header, s.header_bytes);
     outgoing m;
     m.prefix = prefix;
     m.prefix_bytes = sizeof head + pad(s.header_bytes);
+    std::memset(prefix + sizeof head + s.header_bytes, 0, pad(s.header_bytes) - s.header_bytes);
     const bool fits = t->fits_frame(s.rank, m.prefix_bytes + s.data_bytes);
     const bool eager = s.data_bytes == 0 || (fits && s.data_bytes <= t->tuning(s.rank).eager);
     std::uint64_t long_bytes = s.data_bytes;

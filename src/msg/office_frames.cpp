@@ -28,7 +28,7 @@ std::int32_t tag_of(std::uint64_t id) { return std::int32_t(std::uint32_t(id)); 
 void office::send_in_frames(const parcel &p)
 {
     constexpr auto layer = core::upper::message;
-    const std::size_t room = core::frame_room(p.rank);
+    const std::size_t room = p.bytes <= transport::least_frame ? p.bytes : core::frame_room(p.rank);
     const std::uint64_t tag = std::uint32_t(p.tag);
     if (p.bytes <= room) {
         core::send_frame(core::engine_held, layer, p.rank, whole_message, p.team, tag, p.data, p.bytes);

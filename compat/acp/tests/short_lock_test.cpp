@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "short_lock.hpp"
 
+#include "two_priorities.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <chrono>
 #include <gtest/gtest.h>
-#include <pthread.h>
-#include <sched.h>
 #include <thread>
 #include <vector>
 
 using acp::short_lock;
+using proof::two_priorities;
 
 namespace {
 
@@ -40,60 +40,6 @@ int sum_of(short_lock &lock, int others, int times)
     for (std::thread &t : threads) t.join();
     return sum;
 }
-
-} // namespace
-
-namespace {
-
-// A thread of low real-time priority holds the lock on the processor on which one of higher priority wants it.
-class two_priorities {
-  public:
-    enum class outcome { passed, stuck, not_allowed };
-
-    outcome hand_over(short_lock &lock)
-    {
-        std::thread low([&] {
-            if (!take_processor(1)) return void(refused_ = true);
-            lock.lock();
-            held_ = true;
-            while (!wanted_) {
-            }
-            lock.unlock();
-        });
-        std::thread high([&] {
-            if (!take_processor(2)) return void(refused_ = true);
-            while (!held_ && !refused_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            wanted_ = true;
-            if (refused_) return;
-            lock.lock();
-            lock.unlock();
-            passed_ = true;
-        });
-        for (int i = 0; i < 2000 && !passed_ && !refused_; ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        const outcome o = refused_ ? outcome::not_allowed : passed_ ? outcome::passed : outcome::stuck;
-        wanted_ = true;
-        const sched_param ordinary{};
-        pthread_setschedparam(high.native_handle(), SCHED_OTHER, &ordinary); // lets it be ended if it is stuck
-        low.join();
-        high.join();
-        return o;
-    }
-
-  private:
-    std::atomic<bool> held_{false}, wanted_{false}, passed_{false}, refused_{false};
-    const int processor_ = sched_getcpu();
-
-    bool take_processor(int priority) const
-    {
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(processor_, &one);
-        const sched_param wanted{.sched_priority = priority};
-        return pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0 &&
-               pthread_setschedparam(pthread_self(), SCHED_FIFO, &wanted) == 0;
-    }
-};
 
 } // namespace
 

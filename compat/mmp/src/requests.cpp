@@ -3,8 +3,6 @@
 
 #include <mutex>
 #include <new>
-#include <sched.h>
-#include <time.h>
 
 namespace mmp {
 
@@ -17,18 +15,6 @@ request_table &requests()
 request_table::~request_table()
 {
     for (std::uint32_t i = 0; i < made_; ++i) delete chunks_[i].load(std::memory_order_relaxed);
-}
-
-// The holder may have lost its processor to who waits here. If it has a lower real-time priority yielding is not
-// enough.
-void request_table::short_lock::give_way(int times)
-{
-    constexpr int yields = 16;
-    constexpr timespec pause{0, 50'000};
-    if (times < yields)
-        sched_yield();
-    else
-        nanosleep(&pause, nullptr);
 }
 
 bool request_table::grow()

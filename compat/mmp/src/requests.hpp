@@ -13,6 +13,7 @@
 #pragma once
 
 #include "mmp.h"
+#include "short_lock.hpp"
 
 #include <array>
 #include <atomic>
@@ -53,21 +54,6 @@ class request_table {
   private:
     static constexpr std::uint32_t in_chunk = 1024, chunks = 4096;
     using chunk = std::array<request, in_chunk>;
-
-    // Held for some instructions, or for a chunk to be made: a mutex would cost more than all else of a request.
-    class short_lock {
-      public:
-        void lock()
-        {
-            for (int i = 0; taken_.exchange(true, std::memory_order_acquire); ++i) give_way(i);
-        }
-        void unlock() { taken_.store(false, std::memory_order_release); }
-
-      private:
-        std::atomic<bool> taken_ = false;
-
-        static void give_way(int times);
-    };
 
     bool grow();
 
