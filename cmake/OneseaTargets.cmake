@@ -11,8 +11,7 @@ function(onesea_layer name)
     list(TRANSFORM arg_DEPENDS PREPEND onesea_ OUTPUT_VARIABLE below)
     add_library(onesea_${name} STATIC ${sources})
     target_include_directories(onesea_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-    target_compile_options(onesea_${name} PRIVATE -fno-semantic-interposition
-                                                  $<$<BOOL:${ONESEA_AS_ONE}>:-O3 -flto=auto -ffat-lto-objects>)
+    target_compile_options(onesea_${name} PRIVATE -fno-semantic-interposition ${ONESEA_AS_ONE})
     target_link_libraries(onesea_${name} PUBLIC ${below} ${arg_LINK} Threads::Threads)
     set_property(GLOBAL APPEND PROPERTY onesea_layers onesea_${name})
     if(tests AND ONESEA_BUILD_TESTS)
@@ -34,10 +33,9 @@ function(onesea_library)
     target_include_directories(onesea PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(onesea PRIVATE fmt::fmt PkgConfig::sodium onesea_aegis Threads::Threads)
-    target_link_options(onesea PRIVATE $<$<BOOL:${ONESEA_AS_ONE}>:-O3 -flto=auto>
-                                       -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/onesea.map)
+    target_link_options(onesea PRIVATE ${ONESEA_AS_ONE} -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/onesea.map)
     set_target_properties(onesea PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                                            LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/onesea.map)
+                                            LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/onesea.map ONESEA_AS_ONE TRUE)
 endfunction()
 
 # onesea_program(NAME source...): a program over onesea.h alone, as a user would build it.
@@ -66,11 +64,11 @@ function(onesea_compat name package)
     target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${name} PUBLIC onesea)
-    target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+    target_compile_options(${name} PRIVATE -fno-semantic-interposition ${ONESEA_AS_ONE})
     set(map ${CMAKE_CURRENT_SOURCE_DIR}/lib${name}.map)
-    target_link_options(${name} PRIVATE -Wl,--version-script=${map})
+    target_link_options(${name} PRIVATE ${ONESEA_AS_ONE} -Wl,--version-script=${map})
     set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                                             LINK_DEPENDS ${map})
+                                             LINK_DEPENDS ${map} ONESEA_AS_ONE TRUE)
     set_property(GLOBAL APPEND PROPERTY onesea_compat_targets ${name})
     set_property(GLOBAL APPEND PROPERTY onesea_compat_packages ${package})
     set_property(GLOBAL APPEND PROPERTY onesea_compat_includes ${CMAKE_CURRENT_SOURCE_DIR}/include/)

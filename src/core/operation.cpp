@@ -6,11 +6,11 @@ namespace onesea::core {
 operation *operation_table::take(bool in_order)
 {
     if (unused_.empty()) {
-        all_.emplace_back();
-        all_.back().index = std::uint32_t(all_.size() - 1);
-        unused_.push_back(all_.back().index);
+        all_.push_back(std::make_unique<operation>());
+        all_.back()->index = std::uint32_t(all_.size() - 1);
+        unused_.push_back(all_.back()->index);
     }
-    operation *op = &all_[unused_.back()];
+    operation *op = at(unused_.back());
     unused_.pop_back();
     op->state = operation::phase::active;
     append(op, in_order);
@@ -54,12 +54,11 @@ void operation_table::release(operation *op)
 
 operation *operation_table::find(std::uint64_t id, bool *known)
 {
-    std::uint64_t place = id & 0xffffffffu;
-    std::uint32_t generation = std::uint32_t(id >> 32);
-    bool valid = place >= 1 && place <= all_.size() && generation >= 1 && generation <= all_[place - 1].generation;
+    const auto place = std::uint32_t(id) - 1, generation = std::uint32_t(id >> 32); // 0 becomes one beyond all
+    operation *op = place < all_.size() ? at(place) : nullptr;
+    const bool valid = op && generation >= 1 && generation <= op->generation;
     if (known) *known = valid;
     if (!valid) return nullptr;
-    operation *op = &all_[place - 1];
     return op->generation == generation && op->state != operation::phase::free ? op : nullptr;
 }
 

@@ -7,8 +7,8 @@
 #include "onesea.h"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -92,7 +92,7 @@ class operation_table {
     void finish_order(operation *op);      // out of its chain: it has completed
     void leave_order(operation *op);       // into the other chain
     void release(operation *op);           // its number may be used again, by another generation
-    operation *at(std::uint32_t index) { return &all_[index]; }
+    operation *at(std::uint32_t index) { return all_[index].get(); }
     operation *oldest() const { return in_order_.oldest; }
 
     static std::uint64_t id_of(const operation *op) { return std::uint64_t(op->generation) << 32 | (op->index + 1); }
@@ -111,7 +111,7 @@ class operation_table {
     }
 
   private:
-    std::deque<operation> all_;
+    std::vector<std::unique_ptr<operation>> all_; // they never move, and are found by two loads
     std::vector<std::uint32_t> unused_;
     struct chain {
         operation *oldest = nullptr, *newest = nullptr;

@@ -77,14 +77,15 @@ void outbox::pack(const outgoing &m, std::size_t limit)
 {
     const std::size_t payload = m.prefix_bytes + m.bytes, need = frame_bytes + padded(payload);
     const bool ordered = m.ordered || m.notice; // notices are counted, so they must come in order
-    if (queue_.empty() || !queue_.back().packed || queue_.back().ordered != ordered ||
-        queue_.back().packed->bytes + need > limit) {
+    item *last = queue_.empty() ? nullptr : &queue_.back();
+    if (!last || !last->packed || last->ordered != ordered || last->packed->bytes + need > limit) {
         item open;
         open.packed = pool_.take();
         open.ordered = open.packed->ordered = ordered;
         queue_.push_back(std::move(open));
+        last = &queue_.back();
     }
-    bundle &b = *queue_.back().packed;
+    bundle &b = *last->packed;
     b.content.resize(b.bytes + need); // an open item has no parts
     std::byte *to = b.content.data() + b.bytes;
     write_head(to, m, payload);
