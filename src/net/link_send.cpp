@@ -76,15 +76,17 @@ bundle *link::next_bundle(std::uint64_t now)
     }
     if (bundles_.empty()) silence_ = 0;
     held_since_ = 0;
+    // Full packets have no room for an acknowledgement; the first of them gets some, or one would have to go alone.
+    const std::size_t for_ack = any_in_ && (ack_now_ || ack_at_ != never) ? ack_fixed_bytes + 8 : 0;
     const std::size_t before = outbox_.bytes(), full = before - before % most_content();
     if (released_ == 0) {
         if (in_flight_ == 0)
             release_ = config_.tuning->batch;
         else if (before >= release_)
             release_ = std::min(2 * release_, gso_bytes);
-        released_ = full ? full : before;
+        released_ = full ? full - for_ack : before;
     }
-    bundles_.push_back(outbox_.take(most_content()));
+    bundles_.push_back(outbox_.take(most_content() - for_ack));
     released_ -= std::min(released_, before - outbox_.bytes());
     if (outbox_.bytes() < std::min(released_, most_content())) released_ = 0;
     bundle *b = bundles_.back().get();
