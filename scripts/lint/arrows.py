@@ -34,6 +34,7 @@ BELOW = {
 }
 ON = {"dsm": "lapi"}  # a compatibility library on another one
 FREE = ("tests", "packaging")  # tests may look everywhere
+HARNESS = Path("tests/harness")  # what tests beside the code have in common with them
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -45,9 +46,14 @@ def folder_of(path):
     return parts[1] if parts[0] == "src" and len(parts) > 2 else parts[0]
 
 
+def is_test(path):
+    return path.name.endswith("_test.cpp")
+
+
 def find(tree, path, name, quoted):
     """The file of the repository that an include names, or None."""
     places = ([path.parent] if quoted else []) + [Path("src"), Path("include"), Path(path.parts[0])]
+    places += [HARNESS] if is_test(path) else []
     places += tree.header_folders(path)
     for place in places:
         found = (tree.root / place / name).resolve()
@@ -74,6 +80,8 @@ def check_file(tree, path):
                 problems.append(f'{path}:{number}: "{match[2]}" is no file of this repository')
             continue
         there = folder_of(found)
+        if is_test(path) and found.parent == HARNESS:
+            continue
         if there not in (here, "include") and there not in BELOW[here]:
             problems.append(f"{path}:{number}: {here} must not include {there} ({match[2]})")
         elif here == "compat" and there == "compat" and found.parts[1] not in (path.parts[1], ON.get(path.parts[1])):

@@ -74,6 +74,12 @@ class RuleTest(unittest.TestCase):
         self.write("cli/run.cpp", SPDX + '#include "agent/agent.hpp"\n')
         self.assert_one(arrows, "core must not include agent")
 
+    def test_arrows_let_tests_beside_the_code_but_not_the_code_include_the_harness(self):
+        self.write("tests/harness/pairs.hpp", HEADER)
+        for place in ("src/net/a_test.cpp", "compat/acp/tests/b_test.cpp", "src/net/a.cpp"):
+            self.write(place, SPDX + '#include "pairs.hpp"\n')
+        self.assert_one(arrows, "src/net/a.cpp:2", "is no file of this repository")
+
     def test_arrows_fail_between_two_compat_libraries(self):
         self.write("compat/acp/include/acp.h", "/* SPDX-License-Identifier: Apache-2.0 */\n")
         self.write("compat/lapi/src/lapi.c", SPDX + '#include "../../acp/include/acp.h"\n')

@@ -267,63 +267,6 @@ TEST(link, repeats_a_run_from_its_seed)
     EXPECT_EQ(first[0], first[1]);
 }
 
-TEST(link, needs_two_packets_for_a_request_and_its_answer)
-{
-    ASSERT_TRUE(crypto_ready());
-    struct echo final : sink {
-        simnet *net = nullptr;
-        int side = 0, got = 0;
-        void receive(int, const frame &head, std::span<const std::byte>) override
-        {
-            ++got;
-            if (side == 0) return;
-            outgoing m;
-            m.head = head;
-            net->send(1, m);
-        }
-    } e[2];
-    simnet net(1, {}, e[0], e[1]);
-    e[0].net = e[1].net = &net;
-    e[1].side = 1;
-    for (int i = 1; i <= 100; ++i) {
-        outgoing m;
-        net.send(0, m);
-        ASSERT_TRUE(net.run([&] { return e[0].got == i; }, net.now() + second));
-    }
-    EXPECT_EQ(net.at(0).counts().packets_out, 100u);
-    EXPECT_EQ(net.at(1).counts().packets_out, 100u);
-}
-
-// The window closes on an answer of full packets; the acknowledgement of the request has gone with the first of them.
-TEST(link, needs_no_packet_for_the_acknowledgement_when_a_long_answer_follows)
-{
-    ASSERT_TRUE(crypto_ready());
-    const path_tuning narrow{.window = 16 * 1024};
-    const std::vector<std::byte> answer(300'000);
-    struct side final : sink {
-        simnet *net = nullptr;
-        const std::vector<std::byte> *answer = nullptr; // of the second one
-        std::size_t got = 0;
-        void receive(int, const frame &, std::span<const std::byte> payload) override
-        {
-            got += payload.size();
-            if (!answer) return;
-            outgoing m;
-            m.payload = answer->data();
-            m.bytes = answer->size();
-            m.borrow = true;
-            net->send(1, m);
-        }
-    } e[2];
-    simnet net(1, {}, e[0], e[1], secure_mode::auth, 1472, default_give_up, {&narrow, &narrow});
-    e[1].net = &net;
-    e[1].answer = &answer;
-    net.send(0, outgoing{});
-    ASSERT_TRUE(net.run([&] { return e[0].got == answer.size(); }, net.now() + second));
-    const std::size_t in_one = net.at(1).max_frame();
-    EXPECT_EQ(net.at(1).counts().packets_out, (answer.size() + in_one - 1) / in_one);
-}
-
 TEST(link, acknowledges_a_lone_message_at_once)
 {
     world w(1);

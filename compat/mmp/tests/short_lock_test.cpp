@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "short_lock.hpp"
+#include "../src/short_lock.hpp"
 
 #include "two_priorities.hpp"
 
