@@ -16,6 +16,9 @@ from pathlib import Path
 CLANG = os.environ.get("ONESEA_CLANG", "clang-14")
 CLANGXX = os.environ.get("ONESEA_CLANGXX", "clang++-14")
 
+# What only gcc knows, for its way to optimize (ONESEA_AS_ONE in cmake/OneseaSettings.cmake); no code is made here.
+ONLY_GCC = ("-flto=auto", "-ffat-lto-objects", "-Wno-restrict")
+
 
 def command_of(entry):
     words = shlex.split(entry["command"])
@@ -24,7 +27,7 @@ def command_of(entry):
     for word in words[1:]:
         if skip or word == "-o":
             skip = word == "-o" and not skip
-        elif word not in ("-c", source):
+        elif word not in ("-c", source, *ONLY_GCC):
             kept.append(word)
     return [CLANG if source.endswith(".c") else CLANGXX, *kept, "-fsyntax-only", source]
 
