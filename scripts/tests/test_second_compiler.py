@@ -16,7 +16,8 @@ class SecondCompilerTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="onesea-clang-") as place:
             source = str(Path(place) / "a.cpp")
             Path(source).write_text(text)
-            command = f"g++ -std=c++20 -Wall -Wextra -Werror -O3 -flto=auto -ffat-lto-objects -Wno-restrict -o a.o -c {source}"
+            only_gcc = "-O3 -flto=auto -ffat-lto-objects -Wno-restrict"
+            command = f"g++ -std=c++20 -Wall -Wextra -Werror {only_gcc} -o a.o -c {source}"
             subprocess.run(command.split(), cwd=place, check=True)
             entries = [{"directory": place, "file": source, "command": command}]
             (Path(place) / "compile_commands.json").write_text(json.dumps(entries))
