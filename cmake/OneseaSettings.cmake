@@ -47,7 +47,7 @@ if(ONESEA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${ONESEA_CCACHE})
 endif()
 
-# A message passes through dozens of short functions of many files: compiled as one they take a sixth less time. Only
+# A message passes through dozens of short functions of many files: they are compiled as one. Only
 # our shared libraries are linked so; the objects have plain code as well, with which the tests are linked in a moment.
 # -Wno-restrict: gcc 12 at -O3 sees overlaps in std::string that are none (its bug 105651).
 set(ONESEA_AS_ONE)
