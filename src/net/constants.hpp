@@ -15,6 +15,7 @@ inline constexpr std::size_t ack_fixed_bytes = 32;
 inline constexpr std::size_t max_ack_words = 16; // 1024 packets: more than stay unanswered between two acks
 inline constexpr std::size_t max_ack_bytes = ack_fixed_bytes + 8 * max_ack_words;
 inline constexpr std::size_t frame_bytes = 24;
+inline constexpr std::size_t part_head_bytes = 8;
 inline constexpr std::uint64_t bundle_window = 2048;      // bundles in flight; 2.9 MB at an mtu of 1500
 inline constexpr std::uint64_t replay_window = 1024;      // packets; those that come later than that are sent again
 inline constexpr std::uint32_t max_rank = (1u << 24) - 1; // as in a global address
@@ -29,6 +30,8 @@ inline constexpr std::size_t most_payload = 63 * 1024; // of one frame: as long 
 inline constexpr std::size_t most_datagram = header_bytes + frame_bytes + most_payload + tag_bytes;
 inline constexpr std::size_t gso_bytes = 65000;          // of one send that the kernel cuts; its limit is 65507
 inline constexpr unsigned gso_segments = 64;             // the kernel's limit (UDP_MAX_SEGMENTS) on older versions
+inline constexpr std::size_t most_bundle = 1 << 16;      // a bundle in parts is no longer
+inline constexpr unsigned most_cuts = 64;                // parts of it
 inline constexpr std::size_t most_pieces_of_send = 1024; // the kernel's limit, UIO_MAXIOV
 
 // What the kernel charges a socket buffer for a datagram beside its bytes: sk_buff, skb_shared_info, rounding.
@@ -41,10 +44,12 @@ inline constexpr std::size_t short_packet = 512; // the same without room for mo
 
 // ---- Sharing packets ----
 inline constexpr std::size_t copy_limit = 1024; // borrowed payloads up to this are copied, so that they share packets
-inline constexpr unsigned most_doubts = 12;     // each doubles the packets without a loss before tags are shared
-inline constexpr std::uint32_t forgive_after = 64;             // times as many packets end a doubt
-inline constexpr std::size_t most_parts = 16;                  // long messages that share a packet
-inline constexpr std::size_t most_pieces = 2 * most_parts + 2; // of a datagram
+inline constexpr unsigned least_train = 4;      // datagrams: a window that is smaller gives up no more than that
+inline constexpr unsigned most_doubts = 12;     // each doubles the packets without a loss before there are trains
+inline constexpr std::uint32_t forgive_after = 64; // times as many packets end a doubt
+inline constexpr std::size_t most_parts = 16;      // long messages that share a packet
+inline constexpr std::size_t most_pieces =
+    2 * most_parts + 3; // of a packet: head, tail, what lies before, between, behind
 
 // ---- Times, ns ----
 inline constexpr std::uint64_t microsecond = 1000, millisecond = 1'000'000, second = 1'000'000'000;

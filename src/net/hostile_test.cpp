@@ -300,7 +300,7 @@ TEST(hostile, a_peer_of_the_job_cannot_confuse_the_decoder)
     for (int n = 0; n < 3000; ++n) {
         auto packet = noise(header_bytes + tag_bytes + 8 * (random() % 40));
         packet_header h;
-        h.flags = std::uint8_t(random() & packet_flags::known & ~(packet_flags::close | packet_flags::broken));
+        h.flags = std::uint8_t(random() & ~unsigned(packet_flags::close | packet_flags::broken));
         h.ack_bytes = std::uint16_t(8 * (random() % 12));
         h.job_tag = c.job_tag;
         h.target = 1;

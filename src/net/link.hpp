@@ -9,6 +9,9 @@
 // passed. What goes then are full packets, or one that is not. At the beginning a little is enough, so that the target
 // is busy soon; then twice as much each time.
 //
+// While nothing gets lost, a packet may be longer than a datagram, and goes as a train of them (train.hpp). A bundle
+// whose train was lost goes again in parts, each in a packet of one datagram.
+//
 // Receiving. A bundle is executed when it comes, once; an ordered one when all lower numbers have been. A packet is
 // acknowledged only after its bundle was executed.
 //
@@ -34,7 +37,7 @@
 
 namespace onesea::net {
 
-// One datagram to be sent, in pieces: what is long stays where it is.
+// One packet to be sent, in pieces: what is long stays where it is.
 struct datagram {
     std::uint64_t number = 0; // of the packet
     std::array<std::span<const std::byte>, most_pieces> pieces;
@@ -46,16 +49,17 @@ struct datagram {
     alignas(8) std::byte small[short_packet];
     std::span<std::byte> room;    // given by who builds: packets that fit are put together here, not in `small`
     std::vector<std::byte> whole; // mode encrypt, and no room
-    bool open = false;            // it lies in `room` and lacks its tag: see train.hpp
+    std::size_t train = 0;        // it goes in datagrams of that length; 0: it is one
 };
 
 inline constexpr path_tuning usual_tuning{};
 
 struct link_config {
     std::uint32_t own_rank = 0, peer_rank = 0, job_tag = 0;
-    std::uint32_t trust = 0; // packets without a loss before they may share tags
+    std::uint32_t trust = 0; // packets without a loss before there are trains
     direction_keys out{}, in{};
-    std::size_t max_datagram = least_datagram;
+    std::uint32_t max_datagram = least_datagram;
+    bool trains = false;
     const path_tuning *tuning = &usual_tuning; // outlives the link
     std::uint64_t give_up = default_give_up;
     pair_row *row = nullptr; // where it counts; outlives the link. nullptr: in a row of its own
@@ -66,11 +70,12 @@ class link {
     link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool);
     ~link();
 
+    // Payload of a frame that fits a datagram.
     std::size_t max_frame() const { return max_datagram_ - header_bytes - frame_bytes - cipher_.tag_size(); }
     const direction_keys &keys_in() const { return config_.in; }
     const direction_keys &keys_out() const { return config_.out; }
-    // Nothing got lost lately: packets may share a tag, and so their fate.
-    bool may_join() const { return clean_ >= config_.trust << doubts_ && unanswered_probes_ == 0; }
+    // Nothing got lost lately: datagrams may share their fate.
+    bool trusts() const { return clean_ >= config_.trust << doubts_ && unanswered_probes_ == 0; }
 
     // False: nothing can be built now that could not be built before.
     bool send(const outgoing &message);
@@ -119,6 +124,11 @@ class link {
         std::uint64_t number = 0, bundle = 0, at = 0;
         std::uint32_t charge = 0;
         enum : std::uint8_t { flying, resolved, lost } state = flying;
+        std::uint8_t part = 0;
+    };
+    struct piece { // of what goes again
+        std::uint64_t bundle = 0;
+        unsigned part = 0; // 0: all of it, or the part of that number, from 1
     };
 
     link_config config_;
@@ -137,28 +147,30 @@ class link {
     std::size_t release_;                         // as many need not wait for company
     ring_queue<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
     std::uint64_t first_bundle_ = 0;
-    ring_queue<std::uint64_t> again_; // bundles to be sent again
+    ring_queue<piece> again_; // to be sent again
     ring_queue<sent_packet> sent_;
     std::uint64_t next_packet_ = 0;
     std::size_t in_flight_ = 0; // bytes, charged
     std::size_t peer_grant_ = first_grant;
     round_trip rtt_;
     congestion_window congestion_;
-    unsigned unanswered_probes_ = 0, probes_due_ = 0;
-    std::uint32_t clean_ = 0;      // packets acknowledged since the last loss
-    std::uint8_t doubts_ = 0;      // losses while packets were joined; each doubles the time until they are again
+    unsigned unanswered_probes_ = 0;
+    std::uint32_t clean_ = 0;        // packets acknowledged since the last loss
+    std::uint32_t most_content_ = 0; // of a packet now
+    std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
     std::uint64_t probe_from_ = 0; // the probe timer runs from here
     std::uint64_t last_heard_ = 0;
     std::uint64_t silence_ = 0; // the sum of the probe time-outs since then: a clock that jumps is no silence
     std::uint64_t loss_check_at_ = never;
     std::uint64_t largest_acked_ = 0;
-    std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
-    std::uint32_t tellings_ = 0; // how often the peer of a link given up was told so
     struct settling {
         to_tell who;
         std::uint32_t notices = 0; // to have come first
     };
     ring_queue<settling> settling_;
+    std::uint8_t doubts_ = 0; // losses while there were trains; each doubles the time until there are again
+    std::uint8_t probes_due_ = 0;
+    std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
     bool broken_ = false, peer_knows_ = false; // given up, by this side or the other one
     bool any_acked_ = false, any_in_ = false, ack_now_ = false;
@@ -169,24 +181,35 @@ class link {
     number_window<2048> packets_done_; // executed: what the ack block tells
     std::uint64_t largest_in_ = 0, largest_in_at_ = 0, unbroken_from_ = 0;
     number_window<bundle_window> bundles_done_;
-    struct held_bundle {
-        std::uint64_t packet;
+    struct held_bundle { // it comes in parts, or before its turn
+        std::uint64_t packet = 0;
+        unsigned parts = 0;     // 0: all of it is there
+        std::uint64_t come = 0; // of them; bit by index
         std::vector<std::byte> content;
     };
-    std::map<std::uint64_t, held_bundle> held_;
+    using held_bundles = std::map<std::uint64_t, held_bundle>;
+    held_bundles held_;
     std::size_t held_bytes_ = 0;
     std::size_t unacked_in_ = 0; // bytes, charged, since the last ack went out
     std::uint64_t ack_at_ = never;
     std::size_t grant_;
 
-    std::size_t most_content() const { return max_frame() + frame_bytes; }
+    std::size_t most_in_datagram() const { return max_frame() + frame_bytes; } // of a packet's content
+    std::size_t most_in_part() const { return most_in_datagram() - part_head_bytes; }
+    unsigned parts_of(const bundle &b) const { return unsigned((b.bytes + most_in_part() - 1) / most_in_part()); }
+    bool needs_train(const bundle &b) const { return b.bytes > most_in_datagram(); }
+    void adapt_to_path();
+    std::size_t charge_of(std::size_t bytes) const;
+    std::size_t next_charge() const;
     std::size_t enough() const;
     bool window_open(std::size_t charge) const;
     bool fills_own_window(std::size_t charge) const;
     bool front_may_go(std::uint64_t now) const;
     bundle *next_bundle(std::uint64_t now);
     bundle *find(std::uint64_t number);
-    void build_packet(bundle *b, std::uint64_t now, bool ask, datagram *result);
+    void build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, datagram *result);
+    void send_again(bundle *b, unsigned part);
+    void send_in_parts(bundle *b);
     bool build_again(std::uint64_t now, datagram *result);
     bool build_probe(std::uint64_t now, datagram *result);
     void build_ack(std::uint64_t now, datagram *result, std::uint8_t flags = 0);
@@ -194,6 +217,7 @@ class link {
     void hear_broken(bool asks, std::uint64_t now);
     std::size_t write_ack_block(std::byte *to, std::uint64_t now, std::size_t room);
     void seal(datagram *d, std::uint64_t number);
+    void part_acked(bundle *b, unsigned part);
     void bundle_acked(bundle *b);
     void drop_front_bundle();
     void settle_ready();
@@ -204,6 +228,11 @@ class link {
     void note_round_trip(std::uint64_t ns, std::uint64_t peer_delay);
     void find_lost(std::uint64_t now);
     void take_bundle(const packet_view &packet);
+    void take_part(const packet_view &packet);
+    void run_bundle(const packet_header &header, std::span<const std::byte> content);
+    bool is_early(const packet_header &header) const;
+    held_bundles::iterator hold(std::uint64_t bundle, std::size_t bytes);
+    void let_go(held_bundles::iterator held);
     void execute(std::span<const std::byte> content);
     void run_held();
     void note_executed(std::uint64_t packet);

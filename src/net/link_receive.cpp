@@ -3,6 +3,8 @@
 #include "net/link.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace onesea::net {
 
@@ -26,7 +28,7 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
     bool first = !any_in_ || number > largest_in_;
     if (first && any_in_ && number > largest_in_ + 1) ack_now_ |= (packet.header.flags & packet_flags::bundle) != 0;
     if (packet.header.flags & packet_flags::bundle) {
-        unacked_in_ += packet.content.size() + packet_overhead;
+        unacked_in_ += charge_of(packet.content.size() + header_bytes + cipher_.tag_size());
         ack_now_ |= asks;
         ack_at_ = std::min(ack_at_, now + ack_delay);
         take_bundle(packet);
@@ -78,18 +80,74 @@ void link::take_bundle(const packet_view &packet)
         ack_now_ = true; // the acknowledgement was lost, or is late
         return;
     }
-    if (bundles_done_.too_far(number) || held_.contains(number)) return;
-    if ((packet.header.flags & packet_flags::ordered) && number != bundles_done_.floor()) {
-        if (held_bytes_ + packet.content.size() > hold_bytes) return;
-        held_bytes_ += packet.content.size();
-        held_[number] = {packet.header.number, {packet.content.begin(), packet.content.end()}};
-        return;
+    if (bundles_done_.too_far(number)) return;
+    if (!held_.empty()) {
+        const auto held = held_.find(number);
+        if (held != held_.end() && held->second.parts == 0) return;
+        if (held != held_.end() && !packet.part.count) let_go(held);
     }
-    execute(packet.content);
-    bundles_done_.mark(number); // not earlier: an acknowledgement built meanwhile says what was executed
+    if (packet.part.count) return take_part(packet);
+    if (!is_early(packet.header)) return run_bundle(packet.header, packet.content);
+    const auto held = hold(number, packet.content.size());
+    if (held == held_.end()) return;
+    held->second.packet = packet.header.number;
+    std::memcpy(held->second.content.data(), packet.content.data(), packet.content.size());
+}
+
+bool link::is_early(const packet_header &h) const
+{
+    return (h.flags & packet_flags::ordered) && h.bundle != bundles_done_.floor();
+}
+
+void link::run_bundle(const packet_header &h, std::span<const std::byte> content)
+{
+    execute(content);
+    bundles_done_.mark(h.bundle); // not earlier: an acknowledgement built meanwhile says what was executed
     bundles_done_.advance();
-    note_executed(packet.header.number);
+    note_executed(h.number);
     if (!held_.empty()) run_held();
+}
+
+// end(): there is no room.
+link::held_bundles::iterator link::hold(std::uint64_t bundle, std::size_t bytes)
+{
+    if (held_bytes_ + bytes > hold_bytes) return held_.end();
+    held_bytes_ += bytes;
+    const auto held = held_.try_emplace(bundle).first;
+    held->second.content.resize(bytes);
+    return held;
+}
+
+void link::let_go(held_bundles::iterator held)
+{
+    held_bytes_ -= held->second.content.size();
+    held_.erase(held);
+}
+
+// Each part is acknowledged when it is there, the last one when the bundle was executed.
+void link::take_part(const packet_view &packet)
+{
+    const part_head &part = packet.part;
+    auto held = held_.find(packet.header.bundle);
+    if (held == held_.end()) {
+        held = hold(packet.header.bundle, part.whole);
+        if (held == held_.end()) return;
+        held->second.parts = part.count;
+    }
+    held_bundle &b = held->second;
+    if (b.content.size() != part.whole || b.parts != part.count) return;
+    std::memcpy(b.content.data() + range_of(part).from, packet.content.data(), packet.content.size());
+    b.come |= 1ull << part.index;
+    unsigned notices = 0;
+    if (unsigned(std::popcount(b.come)) < b.parts) return note_executed(packet.header.number);
+    if (!check_frames(b.content, &notices)) return;
+    b.parts = 0;
+    b.packet = packet.header.number;
+    if (is_early(packet.header)) return;
+    const auto content = std::exchange(b.content, {});
+    held_bytes_ -= content.size();
+    held_.erase(held);
+    run_bundle(packet.header, content);
 }
 
 void link::execute(std::span<const std::byte> content)
@@ -105,7 +163,7 @@ void link::execute(std::span<const std::byte> content)
 
 void link::run_held()
 {
-    while (!held_.empty() && held_.begin()->first == bundles_done_.floor()) {
+    while (!held_.empty() && held_.begin()->first == bundles_done_.floor() && held_.begin()->second.parts == 0) {
         auto ready = held_.extract(held_.begin());
         held_bytes_ -= ready.mapped().content.size();
         execute(ready.mapped().content);
@@ -162,6 +220,12 @@ void link::drop_acked()
     loss_check_at_ = never;
 }
 
+void link::part_acked(bundle *b, unsigned part)
+{
+    if (part) b->parts_done |= bit_of(part);
+    if (!part || unsigned(std::popcount(b->parts_done)) == b->cuts) bundle_acked(b);
+}
+
 void link::packet_acked(sent_packet &p)
 {
     if (p.state == sent_packet::lost) {
@@ -169,18 +233,18 @@ void link::packet_acked(sent_packet &p)
         congestion_.spurious(p.at);
     } else {
         in_flight_ -= p.charge;
-        if (bundle *b = find(p.bundle)) --b->in_flight;
+        if (bundle *b = find(p.bundle)) b->landed(p.part);
         congestion_.acked(p.charge, in_flight_ + 2 * p.charge >= congestion_.bytes() / 2);
     }
     p.state = sent_packet::resolved;
-    ++clean_;
+    clean_ += std::max<std::uint32_t>(1, p.charge / std::uint32_t(max_datagram_ + packet_overhead));
     if (doubts_ && clean_ >= (config_.trust << doubts_) * forgive_after) --doubts_;
-    if (bundle *b = find(p.bundle)) bundle_acked(b);
+    if (bundle *b = find(p.bundle)) part_acked(b, p.part);
 }
 
 void link::note_loss()
 {
-    if (may_join() && doubts_ < most_doubts) ++doubts_;
+    if (trusts() && doubts_ < most_doubts) ++doubts_;
     clean_ = 0;
 }
 
@@ -225,15 +289,18 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
     find_lost(now);
     drop_acked();
     if (any) {
-        unanswered_probes_ = probes_due_ = 0;
+        unanswered_probes_ = 0;
+        probes_due_ = 0;
         probe_from_ = now;
         if (!outbox_.empty()) held_since_ = 1; // an acknowledgement ends the wait for company
     }
+    adapt_to_path();
 }
 
 void link::find_lost(std::uint64_t now)
 {
     loss_check_at_ = never;
+    bool lost = false;
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number < largest_acked_; ++i) {
         sent_packet &p = sent_[i];
         if (p.state != sent_packet::flying) continue;
@@ -243,20 +310,24 @@ void link::find_lost(std::uint64_t now)
             continue;
         }
         p.state = sent_packet::lost;
+        lost = true;
         in_flight_ -= p.charge;
         ++counts_.packets_lost;
         note_loss();
         congestion_.lost(p.at, now);
-        if (bundle *b = find(p.bundle))
-            if (--b->in_flight == 0 && !b->acked) again_.push_back(p.bundle);
+        if (bundle *b = find(p.bundle)) {
+            b->landed(p.part);
+            send_again(b, p.part);
+        }
     }
+    if (lost) adapt_to_path();
 }
 
 // A front that a closed window keeps back goes when an acknowledgement comes, not at a time.
 bool link::waits_only_for_company() const
 {
     if (outbox_.empty() || held_since_ <= 1 || !held_for_company(0)) return false;
-    return bundles_.size() < bundle_window && window_open(std::min(outbox_.bytes(), most_content()) + packet_overhead);
+    return bundles_.size() < bundle_window && window_open(next_charge());
 }
 
 std::uint64_t link::deadline() const
@@ -285,6 +356,7 @@ void link::on_time(std::uint64_t now)
         return settle_all(SEA_ERR_LINK);
     }
     ++unanswered_probes_;
+    adapt_to_path();
     ++counts_.probes;
     probes_due_ = 2;
     probe_from_ = now;

@@ -3,15 +3,11 @@
 #include "net/link.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
 namespace onesea::net {
-namespace {
-
-std::size_t charge_of(std::size_t bytes) { return bytes + packet_overhead; }
-
-} // namespace
 
 link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool)
     : config_(config), own_row_(config.row ? nullptr : std::make_unique<pair_row>()),
@@ -19,6 +15,7 @@ link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &poo
       max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool), release_(config.tuning->batch),
       grant_(std::min<std::size_t>(first_grant, config.tuning->window))
 {
+    adapt_to_path();
 }
 
 link::~link() = default;
@@ -31,9 +28,28 @@ bool link::send(const outgoing &m)
     }
     if (m.notice) ++notices_out_;
     const bool first = outbox_.empty();
-    outbox_.push(m, most_content());
+    outbox_.push(m, most_in_datagram());
     return first || in_flight_ == 0 || outbox_.bytes() >= enough();
 }
+
+// While datagrams may share their fate a packet has as many as the kernel takes in one send.
+void link::adapt_to_path()
+{
+    most_content_ = std::uint32_t(most_in_datagram());
+    if (!config_.trains || !trusts()) return;
+    const std::size_t send = std::min(gso_bytes, most_in_one_send());
+    const std::size_t datagrams = std::min<std::size_t>(gso_segments, send / max_datagram_);
+    if (datagrams >= least_train) most_content_ += std::uint32_t((datagrams - 1) * (max_datagram_ - header_bytes));
+}
+
+std::size_t link::charge_of(std::size_t bytes) const
+{
+    if (bytes <= max_datagram_) return bytes + packet_overhead;
+    const std::size_t each = max_datagram_ - header_bytes, more = (bytes - max_datagram_ + each - 1) / each;
+    return bytes + packet_overhead + more * (header_bytes + packet_overhead);
+}
+
+std::size_t link::next_charge() const { return charge_of(std::min<std::size_t>(outbox_.bytes(), most_content_)); }
 
 bool link::window_open(std::size_t charge) const
 {
@@ -46,14 +62,14 @@ bool link::window_open(std::size_t charge) const
 bool link::fills_own_window(std::size_t charge) const
 {
     const std::size_t own = std::min(congestion_.bytes(), std::size_t(config_.tuning->window));
-    return own < peer_grant_ / 2 && in_flight_ + charge + charge_of(std::min(outbox_.bytes(), most_content())) > own;
+    return own < peer_grant_ / 2 && in_flight_ + charge + next_charge() > own;
 }
 
 // Nearly a full send: cutting one in packets costs the kernel a fraction of so many sends.
 std::size_t link::enough() const
 {
     const std::size_t send = std::min(gso_bytes, most_in_one_send());
-    return std::min(release_, std::max(most_content(), send - std::min(send, max_datagram_)));
+    return std::min(release_, std::max(most_in_datagram(), send - std::min(send, max_datagram_)));
 }
 
 bool link::held_for_company(std::uint64_t now) const
@@ -65,7 +81,7 @@ bool link::held_for_company(std::uint64_t now) const
 bool link::front_may_go(std::uint64_t now) const
 {
     if (outbox_.empty() || bundles_.size() >= bundle_window || held_for_company(now)) return false;
-    return window_open(charge_of(std::min(outbox_.bytes(), most_content())));
+    return window_open(next_charge());
 }
 
 bundle *link::next_bundle(std::uint64_t now)
@@ -78,7 +94,7 @@ bundle *link::next_bundle(std::uint64_t now)
     held_since_ = 0;
     // Full packets have no room for an acknowledgement; the first of them gets some, or one would have to go alone.
     const std::size_t for_ack = any_in_ && (ack_now_ || ack_at_ != never) ? ack_fixed_bytes + 8 : 0;
-    const std::size_t before = outbox_.bytes(), full = before - before % most_content();
+    const std::size_t before = outbox_.bytes(), full = before - before % most_content_;
     if (released_ == 0) {
         if (in_flight_ == 0)
             release_ = config_.tuning->batch;
@@ -86,9 +102,9 @@ bundle *link::next_bundle(std::uint64_t now)
             release_ = std::min(2 * release_, gso_bytes);
         released_ = full ? full - for_ack : before;
     }
-    bundles_.push_back(outbox_.take(most_content() - for_ack));
+    bundles_.push_back(outbox_.take(most_content_ - for_ack));
     released_ -= std::min(released_, before - outbox_.bytes());
-    if (outbox_.bytes() < std::min(released_, most_content())) released_ = 0;
+    if (outbox_.bytes() < std::min<std::size_t>(released_, most_content_)) released_ = 0;
     bundle *b = bundles_.back().get();
     b->number = first_bundle_ + bundles_.size() - 1;
     return b;
@@ -103,16 +119,36 @@ bundle *link::find(std::uint64_t number)
 bool link::build_again(std::uint64_t now, datagram *result)
 {
     while (!again_.empty()) {
-        bundle *b = find(again_.front());
-        if (b && !b->acked && b->in_flight == 0) {
-            if (!window_open(charge_of(b->bytes))) return false;
+        const auto [number, part] = again_.front();
+        bundle *b = find(number);
+        const bool train = b && !part && needs_train(*b), cut = train && (b->cuts || b->bytes > most_content_);
+        const bool missing =
+            b && !b->acked && (part ? !((b->parts_done | b->parts_flying) & bit_of(part)) : !b->in_flight);
+        if (missing && !cut) {
+            if (!window_open(charge_of(part ? most_in_part() : b->bytes))) return false;
             again_.pop_front();
-            build_packet(b, now, again_.empty(), result);
+            build_packet(b, part, now, again_.empty(), result);
             return true;
         }
         again_.pop_front();
+        if (cut) send_in_parts(b);
     }
     return false;
+}
+
+// What was lost of it, all or a part.
+void link::send_again(bundle *b, unsigned part)
+{
+    if (b->acked) return;
+    if (!part && needs_train(*b)) return send_in_parts(b);
+    if (part || b->in_flight == 0) again_.push_back({b->number, part});
+}
+
+void link::send_in_parts(bundle *b)
+{
+    b->cuts = parts_of(*b);
+    for (unsigned part = 1; part <= b->cuts; ++part)
+        if (!((b->parts_done | b->parts_flying) & bit_of(part))) again_.push_back({b->number, part});
 }
 
 bool link::build_probe(std::uint64_t now, datagram *result)
@@ -126,7 +162,8 @@ bool link::build_probe(std::uint64_t now, datagram *result)
         if (skip-- == 0) break;
     }
     if (!chosen) return false;
-    build_packet(chosen, now, true, result);
+    if (needs_train(*chosen)) chosen->cuts = parts_of(*chosen);
+    build_packet(chosen, chosen->cuts ? unsigned(std::countr_one(chosen->parts_done)) + 1 : 0, now, true, result);
     return true;
 }
 
@@ -138,7 +175,7 @@ bool link::build(std::uint64_t now, datagram *result)
     if (bundle *b = next_bundle(now)) {
         bool last = !front_may_go(now) || fills_own_window(charge_of(b->bytes));
         bool often = !b->parts.empty() && b->number % 64 == 63;
-        build_packet(b, now, often || (last && (b->asks || !outbox_.empty())), result);
+        build_packet(b, 0, now, often || (last && (b->asks || !outbox_.empty())), result);
         return true;
     }
     if (outbox_.empty()) flushed_ = false;
@@ -210,6 +247,26 @@ void lay_out(datagram *d, std::size_t head, const bundle *b)
     d->pieces[d->count++] = {d->tail, tail};
 }
 
+// The same for a part of a bundle.
+void lay_out_part(datagram *d, std::size_t head, const bundle &b, part_range left)
+{
+    d->pieces[0] = {d->head, head};
+    d->count = 1;
+    auto run = [&](const std::byte *data, std::size_t bytes) {
+        const std::size_t skipped = std::min(bytes, left.from), taken = std::min(bytes - skipped, left.bytes);
+        left = {left.from - skipped, left.bytes - taken};
+        if (taken) d->pieces[d->count++] = {data + skipped, taken};
+    };
+    std::size_t from = 0;
+    for (const bundle::part &part : b.parts) {
+        run(b.content.data() + from, part.at - from);
+        run(part.data, part.bytes);
+        from = part.at;
+    }
+    run(b.content.data() + from, b.content.size() - from);
+    d->pieces[d->count++] = {d->tail, 0};
+}
+
 void gather(const datagram &d, std::byte *to)
 {
     for (unsigned i = 0; i < d.count; ++i) {
@@ -221,12 +278,11 @@ void gather(const datagram &d, std::byte *to)
 
 } // namespace
 
-// Adds the tag to what lay_out() has laid out, or leaves that to whoever gave the room.
+// Adds the tag to what was laid out.
 void link::seal(datagram *d, std::uint64_t number)
 {
     const std::size_t tag = cipher_.tag_size();
     d->number = number;
-    d->open = false;
     d->bytes = tag;
     for (unsigned i = 0; i < d->count; ++i) d->bytes += d->pieces[i].size();
     const byte_pieces pieces(d->pieces.data(), d->count);
@@ -244,33 +300,48 @@ void link::seal(datagram *d, std::uint64_t number)
         cipher_.encrypt(config_.out, number, pieces, to);
     } else {
         gather(*d, to);
-        d->open = tag && fits && !d->room.empty();
-        if (!d->open) cipher_.seal(config_.out, number, {to, d->bytes});
+        cipher_.seal(config_.out, number, {to, d->bytes});
     }
     d->pieces[0] = {to, d->bytes};
     d->count = 1;
 }
 
-void link::build_packet(bundle *b, std::uint64_t now, bool ask, datagram *result)
+// part: 0, or the number of one, from 1.
+void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, datagram *result)
 {
-    const std::size_t body = header_bytes + b->bytes + cipher_.tag_size();
+    const part_head slice{std::uint16_t(part ? part - 1 : 0), std::uint16_t(b->cuts), std::uint32_t(b->bytes)};
+    const std::size_t content = part ? part_head_bytes + range_of(slice).bytes : b->bytes;
+    const std::size_t around = header_bytes + cipher_.tag_size(), body = around + content;
     packet_header header;
     header.flags = std::uint8_t(packet_flags::bundle | (b->ordered ? packet_flags::ordered : 0) |
-                                (ask ? packet_flags::ask_ack : 0));
+                                (ask ? packet_flags::ask_ack : 0) | (part ? packet_flags::part : 0));
     header.job_tag = config_.job_tag;
     header.source = config_.own_rank;
     header.target = config_.peer_rank;
     header.number = next_packet_++;
     header.bundle = b->number;
-    std::size_t room = max_datagram_ > body ? max_datagram_ - body : 0;
+    if (body > max_datagram_) {
+        header.flags |= packet_flags::first | packet_flags::more;
+        header.train = std::uint16_t(max_datagram_);
+    }
+    result->train = header.train;
+    const std::size_t limit = header.train ? std::max<std::size_t>(most_content_ + around, body) : max_datagram_;
+    const std::size_t room = limit > body ? limit - body : 0;
     header.ack_bytes = std::uint16_t(write_ack_block(result->head + header_bytes, now, std::min(room, max_ack_bytes)));
     write_header(result->head, header);
-    lay_out(result, header_bytes + header.ack_bytes, b);
+    const std::size_t head = header_bytes + header.ack_bytes;
+    if (part) {
+        std::memcpy(result->head + head, &slice, part_head_bytes);
+        lay_out_part(result, head + part_head_bytes, *b, range_of(slice));
+    } else {
+        lay_out(result, head, b);
+    }
     seal(result, header.number);
     std::size_t charge = charge_of(result->bytes);
     if (in_flight_ == 0) probe_from_ = now;
-    sent_.push_back({header.number, b->number, now, std::uint32_t(charge), sent_packet::flying});
+    sent_.push_back({header.number, b->number, now, std::uint32_t(charge), sent_packet::flying, std::uint8_t(part)});
     ++b->in_flight;
+    b->parts_flying |= bit_of(part);
     in_flight_ += charge;
     ++counts_.packets_out;
 }
@@ -285,6 +356,7 @@ void link::build_ack(std::uint64_t now, datagram *result, std::uint8_t flags)
     header.flags = flags;
     header.ack_bytes = std::uint16_t(write_ack_block(result->head + header_bytes, now, max_ack_bytes));
     write_header(result->head, header);
+    result->train = 0;
     lay_out(result, header_bytes + header.ack_bytes, nullptr);
     seal(result, header.number);
     ++counts_.packets_out;
@@ -299,7 +371,8 @@ void link::build_close(std::uint64_t now, datagram *result)
 bool link::build_broken(std::uint64_t now, datagram *result)
 {
     if (now < tell_at_) return false;
-    tell_at_ = peer_knows_ ? never : now + std::min(most_probe << std::min(tellings_++, 8u), most_telling);
+    tell_at_ = peer_knows_ ? never : now + std::min(most_probe << tellings_, most_telling);
+    if (most_probe << tellings_ < most_telling) ++tellings_;
     build_ack(now, result, std::uint8_t(packet_flags::broken | (peer_knows_ ? 0 : packet_flags::ask_ack)));
     return true;
 }
@@ -312,8 +385,8 @@ void link::unbuild(const datagram &d)
     sent_.pop_back();
     in_flight_ -= p.charge;
     if (bundle *b = find(p.bundle)) {
-        --b->in_flight;
-        again_.push_front(p.bundle);
+        b->landed(p.part);
+        again_.push_front({p.bundle, p.part});
     }
 }
 

@@ -128,8 +128,8 @@ struct world {
     simnet net;
     explicit world(std::uint64_t seed, const sim_rates &rates = {}, secure_mode mode = secure_mode::auth,
                    std::size_t limit = 1472, nanoseconds give_up = default_give_up,
-                   std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning})
-        : net((crypto_ready(), seed), rates, a, b, mode, limit, give_up, tunings)
+                   std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning}, bool trains = false)
+        : net((crypto_ready(), seed), rates, a, b, mode, limit, give_up, tunings, trains)
     {
         a.net = b.net = &net;
         a.side = 0;
@@ -165,6 +165,12 @@ void mixed_traffic(world &w)
     w.b.ask(3000, true, false, false);
     w.a.ask(24, false, false, false);
     w.b.ask(8, false, true, false);
+}
+
+std::unique_ptr<world> with_trains(std::uint64_t seed, const sim_rates &rates = {})
+{
+    return std::make_unique<world>(seed, rates, secure_mode::auth, 1472, default_give_up,
+                                   std::array{&usual_tuning, &usual_tuning}, true);
 }
 
 std::uint64_t seeds(std::uint64_t usual)
@@ -207,6 +213,58 @@ TEST(link, survives_the_loss_of_any_one_datagram)
         }
 }
 
+// The rest of a train whose datagram was lost is of no use: its bundle goes again in parts, of which any may be lost,
+// too.
+TEST(link, survives_the_loss_of_any_one_or_two_datagrams_of_a_train)
+{
+    for (unsigned first = 0; first < 24; ++first)
+        for (unsigned second = first; second < 40; ++second) {
+            auto w = with_trains(1);
+            w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || (nth != first && nth != second); });
+            w->a.ask(20'000, true, false, true);
+            w->a.ask(9'000, true, true, false);
+            ASSERT_TRUE(w->finish()) << first << " and " << second;
+            w->expect_all_good();
+            if (HasFailure()) FAIL() << first << " and " << second;
+        }
+}
+
+TEST(link, sends_less_than_a_train_again_when_some_of_its_parts_are_lost)
+{
+    auto w = with_trains(1);
+    const unsigned all = 40; // of the train; then parts
+    w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || (nth >= all ? nth % 10 != 0 : nth != 5); });
+    w->a.ask(all * 1400, true, false, false);
+    ASSERT_TRUE(w->finish());
+    w->expect_all_good();
+    EXPECT_LT(w->net.sent(0), all + all * 3 / 2) << "the train, its parts, and those of them that were lost";
+}
+
+// Sixteen long messages, with short ones before and behind: as many pieces as a packet can have.
+TEST(link, has_room_for_all_pieces_of_a_packet)
+{
+    world w(1, {}, secure_mode::auth, 61512);
+    net::link &l = w.net.at(0);
+    const std::vector<std::byte> bytes(copy_limit + 8);
+    auto send = [&](std::size_t size, bool borrow) {
+        outgoing m;
+        m.payload = bytes.data();
+        m.bytes = size;
+        m.borrow = borrow;
+        l.send(m);
+    };
+    for (int i = 0; i < 5; ++i) send(40, false);
+    for (std::size_t i = 0; i < most_parts; ++i) send(bytes.size(), true);
+    for (int i = 0; i < 5; ++i) send(40, false);
+    datagram d;
+    ASSERT_TRUE(l.build(w.net.now(), &d));
+    ASSERT_EQ(d.count, most_pieces);
+    std::size_t total = 0;
+    for (auto piece : d.pieces) total += piece.size();
+    EXPECT_EQ(total, d.bytes);
+    l.settle_all(SEA_OK);
+}
+
 TEST(link, survives_every_pattern_of_loss_among_the_first_ten_datagrams)
 {
     for (int side = 0; side < 2; ++side)
@@ -232,7 +290,9 @@ static void random_run(std::uint64_t seed)
     rates.jitter = microsecond * up_to(300);
     rates.inbox_bytes = (64 + up_to(4000)) * 1024;
     constexpr std::size_t limits[] = {1400, 1472, 8968, 61512};
-    world w(seed, rates, up_to(3) == 0 ? secure_mode::encrypt : secure_mode::auth, limits[up_to(3)]);
+    const auto mode = up_to(3) == 0 ? secure_mode::encrypt : secure_mode::auth;
+    const std::size_t limit = limits[up_to(3)];
+    world w(seed, rates, mode, limit, default_give_up, {&usual_tuning, &usual_tuning}, up_to(1));
     for (int i = 0; i < 40; ++i) {
         party &p = up_to(1) ? w.a : w.b;
         bool borrow = up_to(1);

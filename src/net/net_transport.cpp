@@ -164,7 +164,8 @@ link_config net_transport::link_config_for(int rank, const peer_address &where)
     c.job_tag = job_tag_;
     c.out = derive_keys(config_.secure, config_.job_key, c.own_rank, c.peer_rank, 0);
     c.in = derive_keys(config_.secure, config_.job_key, c.peer_rank, c.own_rank, 0);
-    c.max_datagram = datagram_limit(where);
+    c.max_datagram = std::uint32_t(datagram_limit(where));
+    c.trains = io_.gso();
     c.tuning = &tuning_of(mtu_to(where));
     c.give_up = config_.give_up;
     c.trust = config_.trust;
@@ -246,7 +247,6 @@ void net_transport::pump(peer &p, nanoseconds now)
             bytes += batch_[n].bytes;
         } while (++n < batch_size && bytes + batch_[0].bytes <= most && io_.gso() && p.link->may_build());
         if (n == 0) break;
-        seal_open_packets(cipher_, p.link->keys_out(), {batch_.get(), n}, io_.gso(), p.link->may_join());
         if (!transmit(p, n, now)) break;
     }
     next_deadline_ = std::min(next_deadline_, p.link->deadline());
@@ -279,7 +279,7 @@ bool net_transport::prove(const packet_header &header, std::span<std::byte> byte
     return good;
 }
 
-// A packet that was proven, by itself or with its train.
+// A packet that was proven.
 void net_transport::receive(const packet_header &header, std::span<std::byte> packet, nanoseconds now)
 {
     packet_view view;
@@ -295,7 +295,7 @@ void net_transport::receive(const packet_header &header, std::span<std::byte> pa
     if (!failed && p->link->peer_closed()) p->link->settle_all(SEA_OK);
 }
 
-// Takes in the packet at the front of what arrived, or the train that begins there; how many bytes that were.
+// Takes in the datagram at the front of what arrived, or the train that begins there; how many bytes that were.
 std::size_t net_transport::take(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now)
 {
     packet_header header;
@@ -315,22 +315,18 @@ std::size_t net_transport::take(std::span<std::byte> arrived, std::size_t length
 std::size_t net_transport::take_train(const packet_header &header, std::span<std::byte> arrived, std::size_t length,
                                       const endpoint &from, nanoseconds now)
 {
-    if (cipher_.mode() != secure_mode::auth) return ++drops_.not_ours, length;
-    const std::size_t here = length == header.train ? train_length(arrived, header) : 0;
-    auto train = arrived.first(here);
-    if (!here) {
+    std::size_t here = length;
+    auto packet = length == header.train ? close_up(arrived, header, &here) : std::span<std::byte>();
+    if (packet.empty()) {
         auto [taken, whole] = trains_.add(header, arrived.first(length));
         if (!taken) ++drops_.not_ours;
-        train = whole;
+        packet = whole;
     }
-    if (!train.empty() && prove(last_of_train(train, header), train, from)) {
-        for (std::size_t at = 0; at < train.size(); at += header.train) {
-            auto packet = train.subspan(at, std::min<std::size_t>(header.train, train.size() - at));
-            packet_header one;
-            if (read_header(packet, true, &one)) receive(one, packet, now);
-        }
-    }
-    return here ? here : length;
+    if (packet.empty()) return here;
+    packet_header first;
+    std::memcpy(&first, packet.data(), sizeof first);
+    if (prove(first, packet, from)) receive(first, packet, now);
+    return here;
 }
 
 // Takes in what has arrived, up to a limit; true if anything had. Where packets come one after the other the next one

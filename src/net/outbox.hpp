@@ -83,6 +83,9 @@ struct to_tell {
     }
 };
 
+// Parts of a bundle that goes in several packets count from 1; 0 is all of it.
+constexpr std::uint64_t bit_of(unsigned part) { return part ? 1ull << (part - 1) : 0; }
+
 struct bundle {
     struct part {
         long_message_ref of;
@@ -96,7 +99,15 @@ struct bundle {
     std::vector<to_tell> done;
     std::size_t bytes = 0; // content and parts
     bool ordered = false, asks = false, acked = false;
-    unsigned in_flight = 0; // packets that carry it and are neither acknowledged nor lost
+    unsigned in_flight = 0;                         // packets that carry it and are neither acknowledged nor lost
+    unsigned cuts = 0;                              // parts in which it goes; 0: whole
+    std::uint64_t parts_done = 0, parts_flying = 0; // bit_of() each
+
+    void landed(unsigned which) // or lost: a packet of it flies no more
+    {
+        --in_flight;
+        parts_flying &= ~bit_of(which);
+    }
 };
 
 // Used bundles keep their memory for the next ones, of all links of a process: some, and few large ones.

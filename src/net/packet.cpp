@@ -38,7 +38,7 @@ void write_ack(std::byte *to, const ack_block &ack, std::span<const std::uint64_
     if (!words.empty()) std::memcpy(to + sizeof ack, words.data(), words.size_bytes());
 }
 
-// All packets of a train but the last have the length that they tell.
+// All datagrams of a train but the last have the length that they tell.
 static bool fits_its_train(const packet_header &h, std::size_t bytes)
 {
     const bool first = h.flags & packet_flags::first, more = h.flags & packet_flags::more;
@@ -46,16 +46,20 @@ static bool fits_its_train(const packet_header &h, std::size_t bytes)
     return more ? bytes == h.train : !first && bytes <= h.train;
 }
 
+// One that goes on where the one before it ended: no acknowledgement, and perhaps no whole tag.
+static bool goes_on(const packet_header &h) { return h.train && !(h.flags & packet_flags::first); }
+
 bool read_header(std::span<const std::byte> datagram, bool tagged, packet_header *header)
 {
-    const std::size_t least = header_bytes + (tagged ? tag_bytes : 0);
-    if (datagram.size() < least || datagram.size() % 8) return false;
+    if (datagram.size() < header_bytes || datagram.size() % 8) return false;
     packet_header h;
     std::memcpy(&h, datagram.data(), sizeof h);
-    if (h.version != protocol_version || (h.flags & ~packet_flags::known)) return false;
+    if (h.version != protocol_version) return false;
     if (h.source > max_rank || h.target > max_rank || h.number > last_packet_number) return false;
-    if (h.ack_bytes > datagram.size() - least) return false;
     if (!fits_its_train(h, datagram.size())) return false;
+    const std::size_t behind = datagram.size() - header_bytes, tag = tagged ? tag_bytes : 0;
+    if (goes_on(h) ? behind == 0 || h.ack_bytes == 0 || h.ack_bytes >= gso_segments : behind < h.ack_bytes + tag)
+        return false;
     *header = h;
     return true;
 }
@@ -69,7 +73,7 @@ static bool read_ack(std::span<const std::byte> bytes, ack_view *ack)
     return ack->fixed.zero == 0 && ack->fixed.largest <= last_packet_number;
 }
 
-static bool check_frames(std::span<const std::byte> content, unsigned *notices)
+bool check_frames(std::span<const std::byte> content, unsigned *notices)
 {
     unsigned count = 0;
     while (!content.empty()) {
@@ -84,16 +88,30 @@ static bool check_frames(std::span<const std::byte> content, unsigned *notices)
     return true;
 }
 
-defect read_packet(std::span<const std::byte> datagram, bool tagged, const packet_header &header, packet_view *view)
+// The frames of a bundle in parts are checked when all are there.
+static bool read_part(packet_view *view)
+{
+    if (view->content.size() <= part_head_bytes) return false;
+    part_head &p = view->part;
+    std::memcpy(&p, view->content.data(), sizeof p);
+    view->content = view->content.subspan(sizeof p);
+    return p.count > 1 && p.count <= most_cuts && p.index < p.count && p.whole % 8 == 0 && p.whole <= most_bundle &&
+           range_of(p).bytes == view->content.size();
+}
+
+defect read_packet(std::span<const std::byte> packet, bool tagged, const packet_header &header, packet_view *view)
 {
     view->header = header;
     view->notices = 0;
-    auto rest = datagram.subspan(header_bytes, datagram.size() - header_bytes - (tagged ? tag_bytes : 0));
+    view->part = {};
+    auto rest = packet.subspan(header_bytes, packet.size() - header_bytes - (tagged ? tag_bytes : 0));
     if (header.ack_bytes && !read_ack(rest.first(header.ack_bytes), &view->ack)) return defect::ack;
     view->content = rest.subspan(header.ack_bytes);
     const bool has_bundle = header.flags & packet_flags::bundle;
     if (has_bundle == view->content.empty()) return defect::frames;
-    if (!has_bundle && (header.bundle || (header.flags & packet_flags::ordered))) return defect::frames;
+    if (!has_bundle && (header.bundle || (header.flags & (packet_flags::ordered | packet_flags::part))))
+        return defect::frames;
+    if (header.flags & packet_flags::part) return read_part(view) ? defect::none : defect::frames;
     return check_frames(view->content, &view->notices) ? defect::none : defect::frames;
 }
 

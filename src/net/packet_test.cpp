@@ -3,7 +3,7 @@
 #include "net/packet.hpp"
 
 #include "net/crypto.hpp"
-#include "net/link.hpp"
+#include "net/train.hpp"
 
 #include <cstring>
 #include <filesystem>
@@ -193,7 +193,9 @@ TEST(packet, is_refused_for_each_wrong_field)
         std::uint8_t value;
     };
     const change changes[] = {{0, 2} /* version */,
-                              {1, 0x80} /* unknown flag */,
+                              {1, 0x85} /* no part */,
+                              {1, 0x25} /* no train */,
+                              {30, 8} /* train */,
                               {1, 0} /* frames without bundle */,
                               {2, 8} /* ack too short */,
                               {3, 0xff} /* ack too long */,
@@ -231,26 +233,77 @@ TEST(crypto, matches_the_vectors_of_the_protocol)
     }
 }
 
-TEST(crypto, seals_a_train_as_the_vectors_say)
+TEST(crypto, cuts_a_train_as_the_vectors_say)
 {
     auto v = vectors();
-    crypto auth(secure_mode::auth);
-    bytes train;
-    for (unsigned i = 0; i < 4; ++i) {
-        bytes p = sample(i < 3 ? 16 : 8, tag_bytes);
+    for (auto mode : {secure_mode::auth, secure_mode::encrypt}) {
+        const std::string name = mode == secure_mode::auth ? "auth, " : "encrypt, ";
+        bytes p = sample(200, tag_bytes);
         packet_header h;
         ASSERT_TRUE(read_header(p, true, &h));
-        h.number += i;
-        h.bundle += i;
-        h.train = 128;
-        h.flags |= std::uint8_t((i == 0 ? packet_flags::first : 0) | (i < 3 ? packet_flags::more : 0));
+        h.train = 136;
+        h.flags |= packet_flags::first | packet_flags::more;
         write_header(p.data(), h);
-        ASSERT_TRUE(read_header(p, true, &h)) << i;
-        train.insert(train.end(), p.begin(), p.end());
+        crypto(mode).seal(derive_keys(mode, vector_key(), 1, 2, 0), 5, p);
+        datagram d;
+        d.pieces[0] = p;
+        d.count = 1;
+        d.bytes = p.size();
+        d.train = h.train;
+        cut_train train(d);
+        ASSERT_EQ(train.count(), 3u);
+        for (unsigned i = 0; i < 3; ++i) {
+            bytes one;
+            for (const iovec &piece : train.at(i)) {
+                auto *from = static_cast<const std::byte *>(piece.iov_base);
+                one.insert(one.end(), from, from + piece.iov_len);
+            }
+            EXPECT_TRUE(read_header(one, true, &h)) << i;
+            EXPECT_EQ(to_hex(one), v[name + "datagram " + std::to_string(i + 1) + " of the train"]);
+        }
     }
-    EXPECT_EQ(to_hex(std::span(train).first(header_bytes)), v["auth, first header of the train"]);
-    auth.seal(derive_keys(secure_mode::auth, vector_key(), 1, 2, 0), 8, train);
-    EXPECT_EQ(to_hex(std::span(train).last(tag_bytes)), v["auth, tag of the train"]);
+}
+
+TEST(crypto, reads_the_part_of_the_vectors)
+{
+    bytes p = from_hex(vectors()["auth, part"]);
+    packet_header h;
+    packet_view view;
+    ASSERT_TRUE(read_header(p, true, &h));
+    ASSERT_TRUE(crypto(secure_mode::auth).open(derive_keys(secure_mode::auth, vector_key(), 1, 2, 0), 6, p));
+    ASSERT_EQ(read_packet(p, true, h, &view), defect::none);
+    EXPECT_EQ(view.part.index, 1u);
+    EXPECT_EQ(view.part.count, 3u);
+    EXPECT_EQ(view.part.whole, 224u);
+    EXPECT_EQ(range_of(view.part).from, 80u);
+    EXPECT_EQ(view.content.size(), 80u);
+    EXPECT_EQ(view.content[0], std::byte(80 - frame_bytes));
+}
+
+TEST(packet, with_a_part_is_refused_for_each_wrong_field)
+{
+    const bytes good = from_hex(vectors()["auth, part"]);
+    auto part_with = [&](part_head head, std::size_t cut_off) {
+        bytes p(good.begin(), good.end() - std::ptrdiff_t(tag_bytes + cut_off));
+        std::memcpy(p.data() + header_bytes, &head, sizeof head);
+        packet_header h;
+        packet_view v;
+        return read_header(p, false, &h) && read_packet(p, false, h, &v) == defect::none;
+    };
+    EXPECT_TRUE(part_with({1, 3, 224}, 0));
+    EXPECT_TRUE(part_with({2, 3, 224}, 16)) << "the last is shorter";
+    for (part_head wrong : {part_head{3, 3, 224},
+                            {0, 0, 224},
+                            {0, 1, 80},
+                            {1, 3, 228},
+                            {1, 2, 224},
+                            {1, 65, 224},
+                            {2, 3, 224},
+                            {1, 3, 0},
+                            {1, 3, 1 << 17},
+                            {0xffff, 0xffff, 0xffffffff}})
+        EXPECT_FALSE(part_with(wrong, 0)) << wrong.index << " of " << wrong.count << ", " << wrong.whole;
+    EXPECT_FALSE(part_with({1, 3, 224}, 8));
 }
 
 TEST(crypto, closes_a_link_as_the_vectors_say)

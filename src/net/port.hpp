@@ -54,8 +54,8 @@ class datagram_port {
     // How many datagrams never came to receive(): refused, or without room.
     virtual std::uint64_t dropped_before() { return 0; }
 
-    // Sends in order, equal sizes in one system call; how many the kernel took or refused for good. Fewer than all:
-    // it has no room now.
+    // Sends packets in order, equal sizes in one system call, long ones as trains; how many the kernel took or refused
+    // for good. Fewer than all: it has no room now.
     virtual unsigned send(const endpoint &to, std::span<const datagram> datagrams) = 0;
 
     // Gives what came with one system call to use(bytes, length of a datagram, from), which may change the bytes: whole

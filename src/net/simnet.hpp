@@ -6,7 +6,7 @@
 // each datagram before chance does.
 #pragma once
 
-#include "net/link.hpp"
+#include "net/train.hpp"
 
 #include <cstring>
 #include <deque>
@@ -28,7 +28,7 @@ class simnet {
 
     simnet(std::uint64_t seed, const sim_rates &rates, sink &sink0, sink &sink1, secure_mode mode = secure_mode::auth,
            std::size_t datagram_limit = 1472, nanoseconds give_up = default_give_up,
-           std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning})
+           std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning}, bool trains = false)
         : rates_(rates), random_(seed), cipher_(mode)
     {
         job_key key{};
@@ -41,7 +41,8 @@ class simnet {
             c.job_tag = 7;
             c.out = derive_keys(mode, key, i, 1 - i, 0);
             c.in = derive_keys(mode, key, 1 - i, i, 0);
-            c.max_datagram = datagram_limit;
+            c.max_datagram = std::uint32_t(datagram_limit);
+            c.trains = trains;
             c.give_up = give_up;
             c.tuning = tunings[i];
             sides_[i].link = std::make_unique<link>(c, cipher_, *sinks[i], pool_);
@@ -97,6 +98,7 @@ class simnet {
     struct end {
         std::unique_ptr<net::link> link;
         std::deque<flying> inbox;
+        train_collector trains;
         std::size_t inbox_bytes = 0;
         nanoseconds stopped_until = 0;
         unsigned sent = 0;
@@ -126,16 +128,32 @@ class simnet {
 
     void put_on_wire(int from, const datagram &d)
     {
+        std::vector<iovec> pieces;
+        for (unsigned i = 0; i < d.count; ++i)
+            pieces.push_back({const_cast<std::byte *>(d.pieces[i].data()), d.pieces[i].size()});
+        if (!d.train) return put_on_wire(from, pieces, d.bytes);
+        cut_train train(d);
+        for (unsigned i = 0; i < train.count(); ++i) {
+            std::size_t bytes = 0;
+            for (const iovec &piece : train.at(i)) bytes += piece.iov_len;
+            put_on_wire(from, train.at(i), bytes);
+        }
+    }
+
+    void put_on_wire(int from, std::span<const iovec> pieces, std::size_t size)
+    {
         if (verdict_ && !verdict_(from, sides_[from].sent++)) return;
         if (now_ < partition_until_ || chance(rates_.loss)) return;
         for (int copies = chance(rates_.dup) ? 2 : 1; copies > 0; --copies) {
-            flying f{now_ + rates_.delay, order_++, 1 - from, std::vector<std::uint64_t>(d.bytes / 8 + 1), d.bytes};
+            flying f{now_ + rates_.delay, order_++, 1 - from, std::vector<std::uint64_t>(size / 8 + 1), size};
             if (rates_.jitter) f.at += random_() % rates_.jitter;
             auto *to = reinterpret_cast<std::byte *>(f.words.data());
             std::size_t at = 0;
-            for (unsigned i = 0; i < d.count; at += d.pieces[i++].size())
-                if (!d.pieces[i].empty()) std::memcpy(to + at, d.pieces[i].data(), d.pieces[i].size());
-            if (chance(rates_.corrupt)) to[random_() % d.bytes] ^= std::byte(1 << random_() % 8);
+            for (const iovec &piece : pieces) {
+                if (piece.iov_len) std::memcpy(to + at, piece.iov_base, piece.iov_len);
+                at += piece.iov_len;
+            }
+            if (chance(rates_.corrupt)) to[random_() % size] ^= std::byte(1 << random_() % 8);
             wire_.push(std::move(f));
         }
     }
@@ -152,8 +170,16 @@ class simnet {
         packet_header header;
         packet_view view;
         bool good = read_header(bytes, cipher_.tagged(), &header) && header.job_tag == 7 && int(header.target) == to &&
-                    int(header.source) == 1 - to && cipher_.open(sides_[to].link->keys_in(), header.number, bytes) &&
-                    read_packet(bytes, cipher_.tagged(), header, &view) == defect::none;
+                    int(header.source) == 1 - to;
+        if (good && header.train) {
+            auto [taken, packet] = sides_[to].trains.add(header, bytes);
+            if (taken && packet.empty()) return;
+            good = taken;
+            bytes = packet;
+            if (good) std::memcpy(&header, bytes.data(), sizeof header);
+        }
+        good = good && cipher_.open(sides_[to].link->keys_in(), header.number, bytes) &&
+               read_packet(bytes, cipher_.tagged(), header, &view) == defect::none;
         if (!good) {
             ++refused_;
             return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program compares what stands at fixed places of the header (packet.hpp): version and flags, job, target, source.
+// The program compares what stands at fixed places of the header (packet.hpp): version, job, target, source.
 // If the sources are known it then looks for the datagram's own one, address and port folded into a key of 32 bits, in
 // a binary search laid out as jumps:
 //
@@ -112,9 +112,8 @@ void program::search(std::span<const std::uint32_t> keys, bool strangers_too)
 std::vector<sock_filter> make_filter(int family, const entry_rules &rules)
 {
     program p;
-    p.load(BPF_H, at(offsetof(packet_header, version)));
-    p.add(BPF_ALU | BPF_AND | BPF_K, 0xff00u | (0xffu & ~unsigned(packet_flags::known)));
-    p.require(BPF_JEQ, std::uint32_t(protocol_version) << 8);
+    p.load(BPF_B, at(offsetof(packet_header, version)));
+    p.require(BPF_JEQ, protocol_version);
     p.load(BPF_W, at(offsetof(packet_header, job_tag)));
     p.require(BPF_JEQ, from_network(rules.job_tag));
     p.load(BPF_W, at(offsetof(packet_header, target)));

@@ -33,6 +33,19 @@ ssize_t quick_receive(int fd, std::span<std::byte> room)
 
 ssize_t quick_receive(int fd, msghdr *message) { return syscall(SYS_recvmsg, fd, message, MSG_DONTWAIT); }
 
+// How many at the front go in one send: equal sizes, only the last may be shorter.
+unsigned share_a_send(std::span<const datagram> d, bool gso)
+{
+    unsigned n = 1;
+    std::size_t total = d[0].bytes, pieces = d[0].count;
+    while (gso && n < d.size() && n < gso_segments && !d[0].train && !d[n].train && d[n - 1].bytes == d[0].bytes &&
+           d[n].bytes <= d[0].bytes && total + d[n].bytes <= gso_bytes && pieces + d[n].count <= most_pieces_of_send) {
+        pieces += d[n].count;
+        total += d[n++].bytes;
+    }
+    return n;
+}
+
 } // namespace
 
 bool is_v4(const peer_address &a) { return std::memcmp(a.address, v4_prefix, sizeof v4_prefix) == 0; }
@@ -101,23 +114,39 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
             else
                 pieces[count++] = {at, d.pieces[i].size()};
         }
+    return send_pieces(to, {pieces, count}, group.size() > 1 ? group[0].bytes : 0);
+}
+
+int socket_io::send_train(const endpoint &to, const datagram &packet)
+{
+    cut_train train(packet);
+    if (gso_) return send_pieces(to, train.whole(), packet.train);
+    for (unsigned i = 0; i < train.count(); ++i)
+        if (int error = send_pieces(to, train.at(i), 0)) return error;
+    return 0;
+}
+
+// segment: the length of the datagrams that the kernel cuts it in; 0: it is one.
+int socket_io::send_pieces(const endpoint &to, std::span<iovec> pieces, std::size_t segment)
+{
+    const bool express = express_.leads_to(to);
     msghdr message{};
     message.msg_name = express ? nullptr : const_cast<sockaddr *>(&to.any);
     message.msg_namelen = express ? 0 : to.size;
-    message.msg_iov = pieces;
-    message.msg_iovlen = count;
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = pieces.size();
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(std::uint16_t))] = {};
-    if (group.size() > 1) {
+    if (segment) {
         message.msg_control = control;
         message.msg_controllen = sizeof control;
         cmsghdr *c = CMSG_FIRSTHDR(&message);
         c->cmsg_level = IPPROTO_UDP;
         c->cmsg_type = UDP_SEGMENT;
         c->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-        auto segment = std::uint16_t(group[0].bytes);
-        std::memcpy(CMSG_DATA(c), &segment, sizeof segment);
+        auto size = std::uint16_t(segment);
+        std::memcpy(CMSG_DATA(c), &size, sizeof size);
     }
-    return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+    return sendmsg(express ? express_.fd() : fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
 }
 
 // The path takes less than the interfaces promised: better in fragments than not at all.
@@ -139,15 +168,16 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
     unsigned done = 0;
     bool fragments_allowed = false, refused = false;
     while (done < datagrams.size()) {
-        unsigned n = share_a_send(datagrams.subspan(done), gso_);
-        int error = send_group(to, datagrams.subspan(done, n));
+        const unsigned n = share_a_send(datagrams.subspan(done), gso_);
+        const bool train = datagrams[done].train;
+        int error = train ? send_train(to, datagrams[done]) : send_group(to, datagrams.subspan(done, n));
         if (error == EAGAIN || error == ENOBUFS || error == ENOMEM) return done;
         if (error == EINTR) continue;
         if (error == ECONNREFUSED && !refused) { // tells of an earlier one; this one was not sent
             refused = true;
             continue;
         }
-        if ((error == EIO || error == EINVAL) && n > 1) {
+        if ((error == EIO || error == EINVAL) && (n > 1 || train) && gso_) {
             gso_ = false;
             log(level::info, "the interface does not cut sends ({}); going on without", std::strerror(error));
             continue;

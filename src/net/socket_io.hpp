@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <span>
+#include <sys/uio.h>
 
 namespace onesea::net {
 
@@ -44,6 +45,8 @@ class socket_io final : public datagram_port {
     bool receive_express(arrivals *batch);
     bool receive_from(int fd, arrivals *batch);
     int send_group(const endpoint &to, std::span<const datagram> group);
+    int send_train(const endpoint &to, const datagram &packet);
+    int send_pieces(const endpoint &to, std::span<iovec> pieces, std::size_t segment);
     void allow_fragments(bool v4);
 };
 

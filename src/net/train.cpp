@@ -7,94 +7,76 @@
 namespace onesea::net {
 namespace {
 
-std::span<std::byte> bytes_of(datagram &d)
-{
-    return {const_cast<std::byte *>(d.pieces[0].data()), d.pieces[0].size()}; // it lies in its room
-}
-
-// Open packets lie behind each other unless one of them did not find room.
-bool can_join(std::span<datagram> group)
-{
-    for (std::size_t i = 0; i < group.size(); ++i) {
-        if (!group[i].open) return false;
-        if (i && bytes_of(group[i]).data() != bytes_of(group[i - 1]).data() + group[i - 1].bytes) return false;
-    }
-    return group.size() >= least_train;
-}
-
-void join(crypto &cipher, const direction_keys &keys, std::span<datagram> group)
-{
-    std::size_t total = 0;
-    for (std::size_t i = 0; i < group.size(); ++i) {
-        packet_header header;
-        std::byte *at = bytes_of(group[i]).data();
-        std::memcpy(&header, at, sizeof header);
-        header.train = std::uint16_t(group[0].bytes);
-        header.flags |=
-            std::uint8_t((i == 0 ? packet_flags::first : 0) | (i + 1 < group.size() ? packet_flags::more : 0));
-        write_header(at, header);
-        if (i + 1 < group.size()) std::memset(at + group[i].bytes - tag_bytes, 0, tag_bytes);
-        total += group[i].bytes;
-        group[i].open = false;
-    }
-    cipher.seal(keys, group.back().number, {bytes_of(group[0]).data(), total});
-}
-
-bool continues(const packet_header &h, const packet_header &first, std::uint64_t number)
+// Is this the datagram of that number in the train that began so?
+bool continues(const packet_header &h, const packet_header &first, unsigned number)
 {
     return h.source == first.source && h.target == first.target && h.job_tag == first.job_tag &&
-           h.train == first.train && h.number == number && !(h.flags & packet_flags::first);
+           h.train == first.train && h.number == first.number && h.bundle == first.bundle &&
+           !(h.flags & packet_flags::first) && h.ack_bytes == number;
 }
 
-} // namespace
-
-unsigned share_a_send(std::span<const datagram> d, bool gso)
+// How many datagrams the train at the front has; 0 if it does not end there, or is none.
+unsigned datagrams_of(std::span<const std::byte> arrived, const packet_header &first)
 {
-    unsigned n = 1;
-    std::size_t total = d[0].bytes, pieces = d[0].count;
-    while (gso && n < d.size() && n < gso_segments && d[n - 1].bytes == d[0].bytes && d[n].bytes <= d[0].bytes &&
-           total + d[n].bytes <= gso_bytes && pieces + d[n].count <= most_pieces_of_send) {
-        pieces += d[n].count;
-        total += d[n++].bytes;
-    }
-    return n;
-}
-
-void seal_open_packets(crypto &cipher, const direction_keys &keys, std::span<datagram> all, bool gso, bool join_them)
-{
-    while (!all.empty()) {
-        const unsigned n = join_them ? share_a_send(all, gso) : 1;
-        auto group = all.first(n);
-        if (join_them && can_join(group)) join(cipher, keys, group);
-        for (datagram &d : group)
-            if (std::exchange(d.open, false)) cipher.seal(keys, d.number, bytes_of(d));
-        all = all.subspan(n);
-    }
-}
-
-std::size_t train_length(std::span<const std::byte> arrived, const packet_header &first)
-{
-    packet_header h = first;
-    for (std::size_t at = 0, n = 0; at < arrived.size(); at += first.train, ++n) {
-        auto packet = arrived.subspan(at, std::min<std::size_t>(first.train, arrived.size() - at));
-        if (!read_header(packet, true, &h)) return 0;
-        if (n ? !continues(h, first, first.number + n) : !(h.flags & packet_flags::first)) return 0;
-        if (!(h.flags & packet_flags::more)) return at + packet.size();
+    if (!(first.flags & packet_flags::first)) return 0;
+    for (unsigned n = 1; std::size_t(n) * first.train < arrived.size(); ++n) {
+        auto rest = arrived.subspan(std::size_t(n) * first.train);
+        packet_header h;
+        if (!read_header(rest.first(std::min<std::size_t>(first.train, rest.size())), false, &h)) return 0;
+        if (!continues(h, first, n)) return 0;
+        if (!(h.flags & packet_flags::more)) return n + 1;
     }
     return 0;
 }
 
-packet_header last_of_train(std::span<const std::byte> train, const packet_header &any)
+} // namespace
+
+cut_train::cut_train(const datagram &packet)
 {
-    packet_header last;
-    std::memcpy(&last, train.data() + (train.size() - 1) / any.train * any.train, sizeof last);
-    return last;
+    packet_header header;
+    std::memcpy(&header, packet.pieces[0].data(), sizeof header);
+    header.flags = packet_flags::more;
+    std::size_t left = packet.bytes, room = packet.train;
+    unsigned at = 0;
+    for (unsigned i = 0; i < packet.count; ++i) {
+        for (auto piece = packet.pieces[i]; !piece.empty();) {
+            if (room == 0) { // the next datagram
+                ends_[count_++] = at;
+                header.ack_bytes = std::uint16_t(count_);
+                if (left <= packet.train - header_bytes) header.flags = 0;
+                headers_[count_] = header;
+                pieces_[at++] = {&headers_[count_], header_bytes};
+                room = packet.train - header_bytes;
+            }
+            const std::size_t n = std::min(room, piece.size());
+            pieces_[at++] = {const_cast<std::byte *>(piece.data()), n};
+            piece = piece.subspan(n);
+            room -= n;
+            left -= n;
+        }
+    }
+    ends_[count_++] = at;
+}
+
+std::span<std::byte> close_up(std::span<std::byte> arrived, const packet_header &first, std::size_t *taken)
+{
+    const unsigned count = datagrams_of(arrived, first);
+    if (count == 0) return {};
+    *taken = std::min(arrived.size(), std::size_t(count) * first.train);
+    std::byte *end = arrived.data() + first.train;
+    for (unsigned i = 1; i < count; ++i) {
+        const std::size_t from = std::size_t(i) * first.train + header_bytes;
+        const std::size_t bytes = std::min<std::size_t>(first.train - header_bytes, *taken - from);
+        std::memmove(end, arrived.data() + from, bytes);
+        end += bytes;
+    }
+    return {arrived.data(), end};
 }
 
 train_collector::place *train_collector::find(std::uint32_t source)
 {
     for (place &p : places_)
-        if (p.bytes && p.source == source) return &p;
+        if (p.next && p.first.source == source) return &p;
     return nullptr;
 }
 
@@ -103,39 +85,39 @@ train_collector::place &train_collector::place_for(std::uint32_t source)
 {
     if (place *p = find(source)) return *p;
     for (place &p : places_)
-        if (p.bytes == 0) return p;
+        if (p.next == 0) return p;
     return places_[turn_++ % places];
 }
 
-train_collector::result train_collector::add(const packet_header &h, std::span<const std::byte> packet)
+train_collector::result train_collector::add(const packet_header &h, std::span<const std::byte> datagram)
 {
     const bool first = h.flags & packet_flags::first;
     place *p = first ? &place_for(h.source) : find(h.source);
     if (!p) return {};
     if (first) {
-        p->source = h.source;
-        p->packet_bytes = h.train;
+        p->first = h;
+        p->next = 0;
         p->bytes = 0;
-        if (p->memory.empty()) p->memory.resize((gso_bytes + 7) / 8);
-    } else if (h.number != p->next || h.train != p->packet_bytes) {
-        p->bytes = 0;
+        if (p->memory.empty()) p->memory.resize(gso_bytes / 8);
+    } else if (!continues(h, p->first, p->next)) {
+        p->next = 0;
         return {};
     }
-    const std::size_t before = p->bytes;
-    p->bytes = 0;
-    if (before + packet.size() > gso_bytes) return {};
+    const auto content = datagram.subspan(first ? 0 : header_bytes);
+    const unsigned before = std::exchange(p->next, 0);
+    if (p->bytes + content.size() > gso_bytes) return {};
     auto *memory = reinterpret_cast<std::byte *>(p->memory.data());
-    std::memcpy(memory + before, packet.data(), packet.size());
-    if (!(h.flags & packet_flags::more)) return {true, {memory, before + packet.size()}};
-    p->bytes = before + packet.size();
-    p->next = h.number + 1;
+    std::memcpy(memory + p->bytes, content.data(), content.size());
+    p->bytes += content.size();
+    if (!(h.flags & packet_flags::more)) return {true, {memory, p->bytes}};
+    p->next = before + 1;
     return {true, {}};
 }
 
 void train_collector::rest()
 {
     for (place &p : places_)
-        if (p.bytes == 0) p = {};
+        if (p.next == 0) p = {};
 }
 
 } // namespace onesea::net

@@ -1,54 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains: the packets of one send under one tag. At an mtu of 1500 a tag for each packet took 44 % of the sender's
-// processor time, one for a train of 44 takes 34 %: the bytes themselves, no longer in the first cache, are most of it.
+// Trains: long packets where datagrams are short. At an mtu of 1500 what each packet costs (a number, a bundle, a
+// frame, a tag, a place among the unacknowledged) was most of a stream's processor time, so a packet is as long as a
+// send of the kernel, and goes as a train of datagrams. Each of them begins with a header, so that it finds its way by
+// itself:
 //
-//   | header, frames, 0..0 | header, frames, 0..0 | .. | header, frames, tag |      all but the last are `train` bytes
-//     first, more            more                        (neither)
+//   packet   | header, frames ...                                          , tag |
+//   train    | header, frames | header | frames | header | frames | .. | header | frames, tag |
+//              first, more      more, 1           more, 2                 n
 //
-// The tag covers everything before it, under the number of the last packet. Every header of a train tells its packets'
-// length: the first of them stands at a fixed place, so that the cuts between the packets are proven with the rest.
+// All are `train` bytes long, only the last may be shorter. The tag is the packet's; it says nothing of the headers
+// behind the first, and need not: all that they do is to tell which bytes belong together.
 //
-// What arrives whole in one system call is checked where it lies. Else the packets are collected (train_collector):
-// nothing of a train has an effect before all of it is there. A train that lacks a packet is dropped, so a sender makes
-// trains only while nothing gets lost (link::may_join).
+// What arrives whole in one system call is closed up where it lies; else it is collected (train_collector). A train
+// that lacks a datagram is dropped, so a sender makes trains only while nothing gets lost (link::trusts), and what was
+// in a lost one goes again in packets of one datagram, each with a tag and a part of the bundle.
 #pragma once
 
 #include "net/link.hpp"
 
 #include <array>
+#include <sys/uio.h>
 
 namespace onesea::net {
 
-inline constexpr unsigned least_train = 4; // packets: fewer are not worth it
+// The datagrams of a train, as the kernel takes them: all in one send, or one by one. Points into the packet.
+class cut_train {
+  public:
+    explicit cut_train(const datagram &packet);
 
-// How many datagrams at the front go in one send: equal sizes, only the last may be shorter.
-unsigned share_a_send(std::span<const datagram> datagrams, bool gso);
+    std::span<iovec> whole() { return {pieces_.data(), ends_[count_ - 1]}; }
+    unsigned count() const { return count_; }
+    std::span<iovec> at(unsigned i)
+    {
+        const unsigned from = i ? ends_[i - 1] : 0;
+        return {pieces_.data() + from, ends_[i] - from};
+    }
 
-// Seals what a link has left open: as trains, or each packet by itself.
-void seal_open_packets(crypto &cipher, const direction_keys &keys, std::span<datagram> datagrams, bool gso, bool join);
+  private:
+    std::array<packet_header, gso_segments> headers_;
+    std::array<iovec, most_pieces + 2 * gso_segments> pieces_;
+    std::array<unsigned, gso_segments> ends_; // of each datagram's pieces
+    unsigned count_ = 0;
+};
 
-// The length of the train at the front of what has arrived; 0 if it does not end there, or is none.
-std::size_t train_length(std::span<const std::byte> arrived, const packet_header &first);
+// The train at the front of what has arrived in one piece, as the packet that it carries, in place; what it took of
+// `arrived`. Empty: it does not end there, or is none; nothing was changed.
+std::span<std::byte> close_up(std::span<std::byte> arrived, const packet_header &first, std::size_t *taken);
 
-// The header of the last packet of a whole train.
-packet_header last_of_train(std::span<const std::byte> train, const packet_header &any);
-
-// Collects trains whose packets come one by one, of a few senders at a time. Proves nothing.
+// Collects trains whose datagrams come one by one, of a few senders at a time, of each the latest. Proves nothing.
 class train_collector {
   public:
     struct result {
-        bool taken = false;         // false: it continues no train that is under way, and is dropped
-        std::span<std::byte> whole; // the train that it completes, until the next call
+        bool taken = false;          // false: it continues no train that is under way, and is dropped
+        std::span<std::byte> packet; // that it completes, until the next call
     };
-    result add(const packet_header &header, std::span<const std::byte> packet);
+    result add(const packet_header &header, std::span<const std::byte> datagram);
     void rest(); // gives back the memory of trains that are over
 
   private:
     static constexpr std::size_t places = 4;
     struct place {
-        std::uint32_t source = 0;
-        std::uint64_t next = 0;                  // packet number
-        std::size_t packet_bytes = 0, bytes = 0; // 0 bytes: free
+        packet_header first;
+        unsigned next = 0; // datagrams that have come; 0: free
+        std::size_t bytes = 0;
         std::vector<std::uint64_t> memory;
     };
     std::array<place, places> places_;

@@ -25,7 +25,7 @@ VERSION = 1
 HEADER = 32
 TAG = 16
 SHORT = 1024  # packets up to here, without their tag, have the short key
-BUNDLE, AT_ONCE, CLOSE, BROKEN, FIRST, MORE = 1, 4, 8, 16, 32, 64  # flags of a packet
+BUNDLE, AT_ONCE, CLOSE, BROKEN, FIRST, MORE, PART = 1, 4, 8, 16, 32, 64, 128  # flags of a packet
 
 
 def job_hash(message, size):
@@ -86,15 +86,26 @@ def seal(mode, packet):
     return packet[:HEADER] + ciphertext + tag
 
 
-def sample_train():
-    """Four packets with one tag: numbers 5 to 8, bundles 3 to 6. Returned as on the wire, tag and all."""
-    payloads = [16, 16, 16, 8]
-    train = len(sample(payloads[0])) + TAG
-    packets = []
-    for i, payload in enumerate(payloads):
-        flags = (FIRST if i == 0 else 0) | (MORE if i < len(payloads) - 1 else 0)
-        packets.append(sample(payload, 5 + i, 3 + i, flags, train))
-    return seal("auth", bytes(TAG).join(packets))
+def sample_train(mode):
+    """The packet with 200 bytes of payload as datagrams of 136 bytes."""
+    length = 136
+    packet = seal(mode, sample(200, flags=FIRST | MORE, train=length))
+    datagrams, rest = [packet[:length]], packet[length:]
+    while rest:
+        content, rest = rest[:length - HEADER], rest[length - HEADER:]
+        start = bytearray(datagrams[0][:HEADER])
+        start[1] = MORE if rest else 0
+        start[2:4] = struct.pack("<H", len(datagrams))
+        datagrams.append(bytes(start) + content)
+    return datagrams
+
+
+def sample_part():
+    """The second of three parts of the frame with 200 bytes of payload, packet 6, no acknowledgement."""
+    whole, index, count = frame(counting(200)), 1, 3
+    each = (-(-len(whole) // count) + 7) // 8 * 8
+    part = whole[index * each:(index + 1) * each]
+    return header(BUNDLE | PART, b"", 1, 2, 6, 3) + struct.pack("<HHI", index, count, len(whole)) + part
 
 
 def close():
@@ -116,9 +127,10 @@ def vectors():
         result[f"{mode}, packet"] = seal(mode, sample(8))
     for mode in ("auth", "encrypt"):
         result[f"{mode}, tag of the long packet"] = seal(mode, sample(1024))[-TAG:]
-    train = sample_train()
-    result["auth, first header of the train"] = train[:HEADER]
-    result["auth, tag of the train"] = train[-TAG:]
+    for mode in ("auth", "encrypt"):
+        for i, datagram in enumerate(sample_train(mode)):
+            result[f"{mode}, datagram {i + 1} of the train"] = datagram
+    result["auth, part"] = seal("auth", sample_part())
     for mode in ("auth", "encrypt"):
         result[f"{mode}, close"] = seal(mode, close())
         result[f"{mode}, close after the packet"] = seal(mode, close_after_packet())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network.hpp"
 
+#include "net/train.hpp"
+
 #include <cstring>
 
 namespace onesea::sim {
@@ -13,6 +15,24 @@ constexpr std::size_t most_batch = 1 << 16; // bytes that a port hands over at o
 constexpr double burst_loss = 0.8, burst_end = 0.1;
 
 } // namespace
+
+// Pieces behind each other.
+static std::vector<std::byte> bytes_of(std::span<const std::span<const std::byte>> pieces)
+{
+    std::vector<std::byte> all;
+    for (auto piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
+    return all;
+}
+
+static std::vector<std::byte> bytes_of(std::span<const iovec> pieces)
+{
+    std::vector<std::byte> all;
+    for (const iovec &piece : pieces) {
+        auto *from = static_cast<const std::byte *>(piece.iov_base);
+        all.insert(all.end(), from, from + piece.iov_len);
+    }
+    return all;
+}
 
 net::peer_address address_of(unsigned host, std::uint32_t mtu)
 {
@@ -53,7 +73,14 @@ unsigned network::host::send(const net::endpoint &to, std::span<const net::datag
         refuses_until = net.now_ + net.random_() % millisecond;
     }
     unsigned peer = ntohs(to.v4.sin_port) - first_port;
-    for (const net::datagram &d : datagrams.first(taken)) net.transmit(self, peer, d);
+    for (const net::datagram &d : datagrams.first(taken)) {
+        if (!d.train) {
+            net.transmit(self, peer, bytes_of(std::span(d.pieces).first(d.count)));
+            continue;
+        }
+        net::cut_train train(d);
+        for (unsigned i = 0; i < train.count(); ++i) net.transmit(self, peer, bytes_of(train.at(i)));
+    }
     return taken;
 }
 
@@ -142,20 +169,22 @@ void network::launch(flying f, nanoseconds extra)
     std::push_heap(wire_.begin(), wire_.end());
 }
 
-void network::transmit(unsigned from, unsigned to, const net::datagram &d)
+void network::transmit(unsigned from, unsigned to, std::span<const std::byte> datagram)
 {
     ++counts_.sent;
-    trace_ = (trace_ ^ (now_ << 16 ^ d.bytes << 4 ^ from << 2 ^ to)) * 0x9e3779b97f4a7c15ull;
+    const std::size_t size = datagram.size();
+    trace_ = (trace_ ^ (now_ << 16 ^ size << 4 ^ from << 2 ^ to)) * 0x9e3779b97f4a7c15ull;
     if (is_lost(from * hosts_.size() + to)) {
         ++counts_.lost;
         return;
     }
-    flying f{0, 0, from, to, std::vector<std::uint64_t>(d.bytes / 8 + 1), d.bytes};
+    flying f{0, 0, from, to, std::vector<std::uint64_t>(size / 8 + 1), size};
     auto *bytes = reinterpret_cast<std::byte *>(f.words.data());
-    std::size_t at = 0;
-    for (unsigned i = 0; i < d.count; at += d.pieces[i++].size())
-        if (!d.pieces[i].empty()) std::memcpy(bytes + at, d.pieces[i].data(), d.pieces[i].size());
-    if (d.bytes >= net::header_bytes && (bytes[30] != std::byte{} || bytes[31] != std::byte{})) ++counts_.joined;
+    std::memcpy(bytes, datagram.data(), size);
+    net::packet_header header;
+    std::memcpy(&header, bytes, sizeof header);
+    counts_.in_trains += header.train != 0;
+    counts_.parts += (header.flags & net::packet_flags::part) != 0 && !header.train;
     if (chance(wrong_.dup)) launch(f, random_() % millisecond);
     if (chance(wrong_.replay)) kept_.push_back(f);
     if (kept_.size() > most_kept || (!kept_.empty() && chance(wrong_.replay))) {
@@ -172,7 +201,7 @@ void network::transmit(unsigned from, unsigned to, const net::datagram &d)
     if (chance(wrong_.corrupt)) {
         ++counts_.changed;
         for (auto flips = 1 + random_() % 3; flips > 0; --flips)
-            bytes[random_() % d.bytes] ^= std::byte(1 << random_() % 8);
+            bytes[random_() % size] ^= std::byte(1 << random_() % 8);
         if (random_() % 4 == 0) f.bytes = random_() % (f.bytes + 1); // cut off
     }
     launch(std::move(f), 0);

@@ -35,7 +35,8 @@ struct damage {
 };
 
 struct tally {
-    std::uint64_t sent = 0, lost = 0, changed = 0, replayed = 0, strayed = 0, refused = 0, overflown = 0, joined = 0;
+    std::uint64_t sent = 0, lost = 0, changed = 0, replayed = 0, strayed = 0, refused = 0, overflown = 0, in_trains = 0,
+                  parts = 0;
 };
 
 class network {
@@ -89,7 +90,7 @@ class network {
     bool chance(double rate);
     bool is_lost(std::size_t path);
     void launch(flying f, nanoseconds extra);
-    void transmit(unsigned from, unsigned to, const net::datagram &d);
+    void transmit(unsigned from, unsigned to, std::span<const std::byte> datagram);
     void arrive(flying &&f);
 };
 
