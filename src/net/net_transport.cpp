@@ -318,6 +318,7 @@ std::size_t net_transport::take_train(const packet_header &header, std::span<std
     std::size_t here = length;
     auto packet = length == header.train ? close_up(arrived, header, &here) : std::span<std::byte>();
     if (packet.empty()) {
+        if (!cipher_.tagged() && !prove(header, arrived.first(length), from)) return length; // no tag will tell later
         auto [taken, whole] = trains_.add(header, arrived.first(length));
         if (!taken) ++drops_.not_ours;
         packet = whole;

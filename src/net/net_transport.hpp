@@ -56,7 +56,7 @@ struct net_config {
     bool filter = true;                    // false: tests of what the transport itself refuses
     counts_page *counts = nullptr;         // where it counts; outlives the transport
     nanoseconds give_up = default_give_up; // silence with work outstanding: SEA_ERR_LINK
-    std::uint32_t trust = 256;             // packets without a loss before they may share tags (train.hpp)
+    std::uint32_t trust = 256;             // packets without a loss before there are trains (train.hpp)
     fault_rates faults;                    // filled by the caller with parse_faults(getenv(faults_variable))
 };
 

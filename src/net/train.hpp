@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains: long packets where datagrams are short. At an mtu of 1500 what each packet costs (a number, a bundle, a
-// frame, a tag, a place among the unacknowledged) was most of a stream's processor time, so a packet is as long as a
-// send of the kernel, and goes as a train of datagrams. Each of them begins with a header, so that it finds its way by
-// itself:
+// Trains: long packets where datagrams are short. Beside its bytes a packet costs a number, a bundle, a frame, a tag, a
+// copy into one piece and a place among the unacknowledged. So at an mtu of 1500 it is as long as a send of the kernel,
+// and goes as a train of datagrams. Each of them begins with a header, so that it finds its way by itself:
 //
 //   packet   | header, frames ...                                          , tag |
 //   train    | header, frames | header | frames | header | frames | .. | header | frames, tag |

@@ -22,7 +22,10 @@ constexpr std::size_t packet_length = 1400;
 // Rank 0's side of the conversation with rank 1 of a `pair`, so that a test decides what goes on the wire.
 class train_maker {
   public:
-    train_maker() : cipher_(secure_mode::auth), link_(config(), cipher_, nobody_, pool_) {}
+    explicit train_maker(secure_mode mode = secure_mode::auth)
+        : cipher_(mode), link_(config(mode), cipher_, nobody_, pool_)
+    {
+    }
     ~train_maker() { link_.settle_all(SEA_OK); }
 
     // The datagrams of a put of that data.
@@ -56,7 +59,7 @@ class train_maker {
     bundle_pool pool_;
     net::link link_;
 
-    static link_config config()
+    static link_config config(secure_mode mode)
     {
         job_key key{};
         key[31] = 1; // that of a pair
@@ -64,8 +67,8 @@ class train_maker {
         c.own_rank = 0;
         c.peer_rank = 1;
         c.job_tag = derive_job_tag(key);
-        c.out = derive_keys(secure_mode::auth, key, 0, 1, 0);
-        c.in = derive_keys(secure_mode::auth, key, 1, 0, 0);
+        c.out = derive_keys(mode, key, 0, 1, 0);
+        c.in = derive_keys(mode, key, 1, 0, 0);
         c.max_datagram = packet_length;
         c.trains = true;
         return c;
@@ -200,6 +203,34 @@ TEST_P(train, that_is_cut_in_other_lengths_has_no_effect)
         }
     }
     expect_that_nothing_came();
+}
+
+// Nothing but the address tells there who sent a datagram, and no tag will show what was put in between.
+TEST(trains, take_nothing_from_elsewhere_in_mode_off)
+{
+    pair p("127.0.0.1", secure_mode::off, 1500, "", wanted_socket_buffer, true, false);
+    udp_socket stranger;
+    ASSERT_EQ(open_udp_socket("127.0.0.1", &stranger), SEA_OK);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(p.sockets[1].port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto send = [&](int fd, const bytes &one) {
+        EXPECT_EQ(sendto(fd, one.data(), one.size(), 0, reinterpret_cast<sockaddr *>(&to), sizeof to),
+                  ssize_t(one.size()));
+        for (int i = 0; i < 20; ++i) p.ends[1]->poll(now_ns());
+    };
+    auto data = noise(9'000);
+    train_maker maker(secure_mode::off);
+    for (const bytes &good : maker.datagrams(64, data)) {
+        bytes forged = good;
+        forged.back() ^= std::byte(1);
+        send(stranger.fd, forged);
+        send(p.sockets[0].fd, good);
+    }
+    EXPECT_EQ(std::memcmp(p.sinks[1].memory.data() + 64, data.data(), data.size()), 0);
+    EXPECT_EQ(p.drops(1).forged, 7u);
+    ::close(stranger.fd);
 }
 
 TEST(trains, are_made_by_transports_when_nothing_was_lost_for_a_while)

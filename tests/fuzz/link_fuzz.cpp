@@ -93,6 +93,7 @@ class run {
         link_config c;
         c.peer_rank = 1;
         c.job_tag = 7;
+        c.trains = true;
         return c;
     }
     void send(std::uint8_t how, std::size_t size)

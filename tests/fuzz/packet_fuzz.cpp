@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a datagram whose tag was good: the decoder refuses it or yields parts that lie inside it.
-#include "net/packet.hpp"
+// Any bytes as a packet whose tag was good: the decoder refuses it or yields parts that lie inside it. And any bytes as
+// a train: whether its datagrams come at once or one by one makes no difference.
+#include "net/train.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,26 @@ static void read(std::span<const std::byte> datagram, bool tagged)
     }
 }
 
+static void collect(std::span<std::byte> arrived)
+{
+    packet_header first, header;
+    if (arrived.size() < sizeof first) return;
+    std::memcpy(&first, arrived.data(), sizeof first);
+    if (first.train < header_bytes || !(first.flags & packet_flags::first)) return;
+    train_collector collector;
+    std::vector<std::byte> packet;
+    for (std::size_t at = 0; at < arrived.size() && packet.empty(); at += first.train) {
+        auto one = arrived.subspan(at, std::min<std::size_t>(first.train, arrived.size() - at));
+        if (!read_header(one, false, &header) || (at == 0) != bool(header.flags & packet_flags::first)) return;
+        auto whole = collector.add(header, one).packet;
+        packet.assign(whole.begin(), whole.end());
+    }
+    std::size_t taken = 0;
+    auto closed = close_up(arrived, first, &taken);
+    if (closed.size() != packet.size() || taken > arrived.size()) std::abort();
+    if (!packet.empty() && std::memcmp(closed.data(), packet.data(), packet.size()) != 0) std::abort();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
     std::vector<std::uint64_t> aligned(size / 8 + 1);
@@ -32,5 +53,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     std::span<const std::byte> datagram(reinterpret_cast<const std::byte *>(aligned.data()), size);
     read(datagram, false);
     read(datagram, true);
+    collect({reinterpret_cast<std::byte *>(aligned.data()), size});
     return 0;
 }

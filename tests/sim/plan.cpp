@@ -106,7 +106,7 @@ plan make_plan(family f, network::random_engine &random)
     if (p.wrong.corrupt == 0 && c.up_to(4) == 0)
         p.mode = net::secure_mode::off; // there UDP's checksum drops the changed
     if (p.partitions || p.stops || p.jumps || p.deaths) p.faults = 0.02 + c.rate(0.1);
-    p.trust = c.up_to(3) ? std::uint32_t(c.up_to(8)) : 256; // packets that share a tag are to be lost, too
+    p.trust = c.up_to(3) ? std::uint32_t(c.up_to(8)) : 256; // trains are to be lost, too
     if (p.long_partitions) p.give_up = second * (1 + c.up_to(4));
     return p;
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets that are longer than a datagram, and what becomes of their bundles when they are lost.
+#include "net/link_world.hpp"
+
+using namespace onesea;
+using namespace onesea::net;
+using namespace onesea::net::test;
+
+namespace {
+
+std::unique_ptr<world> with_trains(std::uint64_t seed, const sim_rates &rates = {})
+{
+    return std::make_unique<world>(seed, rates, secure_mode::auth, 1472, default_give_up,
+                                   std::array{&usual_tuning, &usual_tuning}, true);
+}
+
+} // namespace
+
+// The rest of a train whose datagram was lost is of no use: its bundle goes again in parts, of which any may be lost,
+// too.
+TEST(link, survives_the_loss_of_any_one_or_two_datagrams_of_a_train)
+{
+    for (unsigned first = 0; first < 24; ++first)
+        for (unsigned second = first; second < 40; ++second) {
+            auto w = with_trains(1);
+            w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || (nth != first && nth != second); });
+            w->a.ask(20'000, true, false, true);
+            w->a.ask(9'000, true, true, false);
+            ASSERT_TRUE(w->finish()) << first << " and " << second;
+            w->expect_all_good();
+            if (HasFailure()) FAIL() << first << " and " << second;
+        }
+}
+
+TEST(link, sends_less_than_a_train_again_when_some_of_its_parts_are_lost)
+{
+    auto w = with_trains(1);
+    const unsigned all = 40; // of the train; then parts
+    w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || (nth >= all ? nth % 10 != 0 : nth != 5); });
+    w->a.ask(all * 1400, true, false, false);
+    ASSERT_TRUE(w->finish());
+    w->expect_all_good();
+    EXPECT_LT(w->net.sent(0), all + all * 3 / 2) << "the train, its parts, and those of them that were lost";
+}
+
+// Sixteen long messages, with short ones before and behind: as many pieces as a packet can have.
+TEST(link, has_room_for_all_pieces_of_a_packet)
+{
+    world w(1, {}, secure_mode::auth, 61512);
+    net::link &l = w.net.at(0);
+    const std::vector<std::byte> bytes(copy_limit + 8);
+    auto send = [&](std::size_t size, bool borrow) {
+        outgoing m;
+        m.payload = bytes.data();
+        m.bytes = size;
+        m.borrow = borrow;
+        l.send(m);
+    };
+    for (int i = 0; i < 5; ++i) send(40, false);
+    for (std::size_t i = 0; i < most_parts; ++i) send(bytes.size(), true);
+    for (int i = 0; i < 5; ++i) send(40, false);
+    datagram d;
+    ASSERT_TRUE(l.build(w.net.now(), &d));
+    ASSERT_EQ(d.count, most_pieces);
+    std::size_t total = 0;
+    for (auto piece : d.pieces) total += piece.size();
+    EXPECT_EQ(total, d.bytes);
+    l.settle_all(SEA_OK);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests only: two links over the simulated network, with traffic that checks itself: every message carries its number
+// and a pattern; the receiver counts bytes and order, and answers some with a notice that must be known before the
+// request settles.
+#pragma once
+
+#include "net/simnet.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace onesea::net::test {
+
+struct body {
+    std::uint64_t number, total;
+};
+
+inline std::uint8_t pattern(std::uint64_t number, std::uint64_t at)
+{
+    return std::uint8_t(number * 31 + at * 7 + at / 251);
+}
+
+class party;
+
+struct request : delivery {
+    std::vector<std::uint8_t> data;
+    std::uint64_t number = 0;
+    bool ordered = false, wants_notice = false;
+    int settled_times = 0, status = 1;
+    party *owner = nullptr;
+};
+
+constexpr std::uint16_t kind_request = 1, kind_notice = 2;
+
+// One side: sends requests, executes those of the other.
+class party final : public sink {
+  public:
+    simnet *net = nullptr;
+    int side = 0;
+    party *other = nullptr;
+    std::deque<request> requests;
+    std::set<std::uint64_t> notices;
+    std::vector<std::size_t> executed; // bytes of each request of the other side
+    std::uint64_t whole_below = 0;     // all requests of the other side below this one were executed
+    std::uint64_t finished = 0;        // own requests that settled
+
+    void ask(std::size_t bytes, bool borrow, bool ordered, bool wants_notice)
+    {
+        request &r = requests.emplace_back();
+        r.number = requests.size() - 1;
+        r.ordered = ordered;
+        r.wants_notice = wants_notice;
+        r.owner = this;
+        r.settled = [](delivery *d, int status) {
+            static_cast<request *>(d)->owner->settle(*static_cast<request *>(d), status);
+        };
+        r.data.resize(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) r.data[i] = pattern(r.number, i);
+        other->executed.push_back(0);
+        outgoing m;
+        m.head.type = frame_type::am;
+        m.head.aux = kind_request;
+        m.head.id = r.number;
+        m.payload = r.data.data();
+        m.bytes = bytes;
+        m.borrow = borrow;
+        m.ordered = ordered;
+        m.done = &r;
+        net->send(side, m);
+    }
+
+    void settle(request &r, int status)
+    {
+        EXPECT_EQ(++r.settled_times, 1) << "request " << r.number;
+        r.status = status;
+        ++finished;
+        if (status != SEA_OK) return;
+        EXPECT_EQ(other->executed[r.number], r.data.size() + 1) << "settled before it was executed";
+        EXPECT_TRUE(!r.wants_notice || notices.contains(r.number)) << "settled before its notice came";
+    }
+
+    void receive(int source, const frame &head, std::span<const std::byte> payload) override
+    {
+        EXPECT_EQ(source, 1 - side);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(payload.data()) % 8, 0u);
+        EXPECT_EQ(head.flags & notice_flag, 0);
+        if (head.aux == kind_notice) {
+            EXPECT_TRUE(notices.insert(head.id).second) << "notice executed twice";
+            return;
+        }
+        const request &r = other->requests.at(head.id);
+        for (std::size_t i = 0; i < payload.size(); ++i)
+            if (std::uint8_t(payload[i]) != pattern(head.id, head.position + i)) {
+                ADD_FAILURE() << "wrong byte " << head.position + i << " of request " << head.id;
+                return;
+            }
+        std::size_t &bytes = executed[head.id];
+        bytes += payload.size();
+        if (r.ordered) expect_earlier_done(head.id);
+        if (bytes < r.data.size()) return;
+        EXPECT_EQ(bytes, r.data.size()) << "request " << head.id << " executed twice";
+        ++bytes; // whole
+        if (r.wants_notice) answer(head.id);
+    }
+
+    bool all_settled() const { return finished == requests.size(); }
+
+  private:
+    void expect_earlier_done(std::uint64_t number)
+    {
+        while (whole_below < number && executed[whole_below] == other->requests[whole_below].data.size() + 1)
+            ++whole_below;
+        EXPECT_GE(whole_below, number) << "ordered request " << number << " before request " << whole_below;
+    }
+    void answer(std::uint64_t number)
+    {
+        outgoing m;
+        m.head.type = frame_type::done;
+        m.head.aux = kind_notice;
+        m.head.id = number;
+        m.notice = true;
+        net->send(side, m);
+    }
+};
+
+struct world {
+    party a, b;
+    simnet net;
+    explicit world(std::uint64_t seed, const sim_rates &rates = {}, secure_mode mode = secure_mode::auth,
+                   std::size_t limit = 1472, nanoseconds give_up = default_give_up,
+                   std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning}, bool trains = false)
+        : net((crypto_ready(), seed), rates, a, b, mode, limit, give_up, tunings, trains)
+    {
+        a.net = b.net = &net;
+        a.side = 0;
+        b.side = 1;
+        a.other = &b;
+        b.other = &a;
+    }
+    bool finish(nanoseconds limit = 600 * second)
+    {
+        net.flush(0);
+        net.flush(1);
+        return net.run([&] { return a.all_settled() && b.all_settled(); }, net.now() + limit);
+    }
+    void expect_all_good()
+    {
+        for (auto *p : {&a, &b})
+            for (auto &r : p->requests) {
+                EXPECT_EQ(r.settled_times, 1) << "request " << r.number;
+                EXPECT_EQ(r.status, SEA_OK) << "request " << r.number;
+            }
+    }
+};
+
+} // namespace onesea::net::test
