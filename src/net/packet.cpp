@@ -104,7 +104,9 @@ defect read_packet(std::span<const std::byte> packet, bool tagged, const packet_
     view->header = header;
     view->notices = 0;
     view->part = {};
-    auto rest = packet.subspan(header_bytes, packet.size() - header_bytes - (tagged ? tag_bytes : 0));
+    const std::size_t around = header_bytes + (tagged ? tag_bytes : 0);
+    if (packet.size() < around + header.ack_bytes) return defect::ack; // what goes on in a train is no packet
+    auto rest = packet.subspan(header_bytes, packet.size() - around);
     if (header.ack_bytes && !read_ack(rest.first(header.ack_bytes), &view->ack)) return defect::ack;
     view->content = rest.subspan(header.ack_bytes);
     const bool has_bundle = header.flags & packet_flags::bundle;

@@ -18,6 +18,11 @@ static void read(std::span<const std::byte> datagram, bool tagged)
     if (header.ack_bytes)
         for (std::uint64_t n = view.ack.lowest(); n <= view.ack.fixed.largest && n < view.ack.lowest() + 2000; ++n)
             view.ack.has(n);
+    if (view.part.count) {
+        const part_range range = range_of(view.part);
+        if (range.bytes != view.content.size() || range.from + range.bytes > view.part.whole) std::abort();
+        return;
+    }
     while (!view.content.empty()) {
         std::span<const std::byte> payload;
         next_frame(&view.content, &payload);
