@@ -20,15 +20,15 @@ std::unique_ptr<world> with_trains(std::uint64_t seed, const sim_rates &rates = 
 // too.
 TEST(link, survives_the_loss_of_any_one_or_two_datagrams_of_a_train)
 {
-    for (unsigned first = 0; first < 24; ++first)
-        for (unsigned second = first; second < 40; ++second) {
+    for (unsigned one = 0; one < 24; ++one)
+        for (unsigned other = one; other < 40; ++other) {
             auto w = with_trains(1);
-            w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || (nth != first && nth != second); });
+            w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || (nth != one && nth != other); });
             w->a.ask(20'000, true, false, true);
             w->a.ask(9'000, true, true, false);
-            ASSERT_TRUE(w->finish()) << first << " and " << second;
+            ASSERT_TRUE(w->finish()) << one << " and " << other;
             w->expect_all_good();
-            if (HasFailure()) FAIL() << first << " and " << second;
+            if (HasFailure()) FAIL() << one << " and " << other;
         }
 }
 
