@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace onesea::net {
 
@@ -138,9 +139,8 @@ void link::take_part(const packet_view &packet)
     if (b.content.size() != part.whole || b.parts != part.count) return;
     std::memcpy(b.content.data() + range_of(part).from, packet.content.data(), packet.content.size());
     b.come |= 1ull << part.index;
-    unsigned notices = 0;
     if (unsigned(std::popcount(b.come)) < b.parts) return note_executed(packet.header.number);
-    if (!check_frames(b.content, &notices)) return;
+    if (!check_frames(b.content)) return;
     b.parts = 0;
     b.packet = packet.header.number;
     if (is_early(packet.header)) return;

@@ -73,18 +73,15 @@ static bool read_ack(std::span<const std::byte> bytes, ack_view *ack)
     return ack->fixed.zero == 0 && ack->fixed.largest <= last_packet_number;
 }
 
-bool check_frames(std::span<const std::byte> content, unsigned *notices)
+bool check_frames(std::span<const std::byte> content)
 {
-    unsigned count = 0;
     while (!content.empty()) {
         frame f;
         if (content.size() < sizeof f) return false;
         std::memcpy(&f, content.data(), sizeof f);
         if (f.length > content.size() - sizeof f || padded(f.length) > content.size() - sizeof f) return false;
-        if (f.flags & notice_flag) ++count;
         content = content.subspan(sizeof f + padded(f.length));
     }
-    *notices = count;
     return true;
 }
 
@@ -102,7 +99,6 @@ static bool read_part(packet_view *view)
 defect read_packet(std::span<const std::byte> packet, bool tagged, const packet_header &header, packet_view *view)
 {
     view->header = header;
-    view->notices = 0;
     view->part = {};
     const std::size_t around = header_bytes + (tagged ? tag_bytes : 0);
     if (packet.size() < around + header.ack_bytes) return defect::ack; // what goes on in a train is no packet
@@ -114,7 +110,7 @@ defect read_packet(std::span<const std::byte> packet, bool tagged, const packet_
     if (!has_bundle && (header.bundle || (header.flags & (packet_flags::ordered | packet_flags::part))))
         return defect::frames;
     if (header.flags & packet_flags::part) return read_part(view) ? defect::none : defect::frames;
-    return check_frames(view->content, &view->notices) ? defect::none : defect::frames;
+    return check_frames(view->content) ? defect::none : defect::frames;
 }
 
 } // namespace onesea::net

@@ -119,7 +119,6 @@ struct packet_view {
     ack_view ack;                       // if header.ack_bytes
     std::span<const std::byte> content; // the frames, or the part of them
     part_head part;
-    unsigned notices = 0; // frames that have notice_flag
 };
 
 // Checks everything between header and tag, every frame of it. Called after the tag was found good. `packet`: one
@@ -127,7 +126,7 @@ struct packet_view {
 defect read_packet(std::span<const std::byte> packet, bool tagged, const packet_header &header, packet_view *view);
 
 // Are these frames, whole and nothing else?
-bool check_frames(std::span<const std::byte> content, unsigned *notices);
+bool check_frames(std::span<const std::byte> content);
 
 // Reads the frame at the front of checked content and moves past it.
 inline frame next_frame(std::span<const std::byte> *content, std::span<const std::byte> *payload)
