@@ -42,12 +42,13 @@ static void collect(std::span<std::byte> arrived)
     for (std::size_t at = 0; at < arrived.size() && packet.empty(); at += first.train) {
         auto one = arrived.subspan(at, std::min<std::size_t>(first.train, arrived.size() - at));
         if (!read_header(one, false, &header) || (at == 0) != bool(header.flags & packet_flags::first)) return;
-        auto whole = collector.add(header, one).packet;
+        auto [taken, whole] = collector.add(header, one);
+        if (!taken) break; // another's: the train may go on behind it, but not in one piece
         packet.assign(whole.begin(), whole.end());
     }
-    std::size_t taken = 0;
-    auto closed = close_up(arrived, first, &taken);
-    if (closed.size() != packet.size() || taken > arrived.size()) std::abort();
+    std::size_t bytes = 0;
+    auto closed = close_up(arrived, first, &bytes);
+    if (closed.size() != packet.size() || bytes > arrived.size()) std::abort();
     if (!packet.empty() && std::memcmp(closed.data(), packet.data(), packet.size()) != 0) std::abort();
 }
 
