@@ -71,6 +71,6 @@ inline constexpr std::uint64_t most_telling = 10 * second; // between two packet
 inline constexpr std::size_t first_grant = 256 * 1024; // before the peer has granted anything
 inline constexpr std::size_t least_grant = 16 * 1024;
 inline constexpr std::size_t first_window = 256 * 1024; // of congestion
-inline constexpr std::size_t hold_bytes = 8 << 20;      // ordered bundles that wait for earlier ones, per link
+inline constexpr std::size_t hold_bytes = 8 << 20; // bundles that wait for earlier ones or for their parts, per link
 
 } // namespace onesea::net

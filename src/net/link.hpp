@@ -37,6 +37,9 @@
 
 namespace onesea::net {
 
+static_assert(gso_bytes / (least_datagram - header_bytes - tag_bytes - part_head_bytes) < most_cuts,
+              "the longest train, in parts");
+
 // One packet to be sent, in pieces: what is long stays where it is.
 struct datagram {
     std::uint64_t number = 0; // of the packet

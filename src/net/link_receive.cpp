@@ -109,10 +109,10 @@ void link::run_bundle(const packet_header &h, std::span<const std::byte> content
     if (!held_.empty()) run_held();
 }
 
-// end(): there is no room.
+// end(): there is no room. For the bundle that all others may wait for there always is.
 link::held_bundles::iterator link::hold(std::uint64_t bundle, std::size_t bytes)
 {
-    if (held_bytes_ + bytes > hold_bytes) return held_.end();
+    if (held_bytes_ + bytes > hold_bytes && bundle != bundles_done_.floor()) return held_.end();
     held_bytes_ += bytes;
     const auto held = held_.try_emplace(bundle).first;
     held->second.content.resize(bytes);

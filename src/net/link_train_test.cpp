@@ -8,10 +8,25 @@ using namespace onesea::net::test;
 
 namespace {
 
-std::unique_ptr<world> with_trains(std::uint64_t seed, const sim_rates &rates = {})
+std::unique_ptr<world> with_trains()
 {
-    return std::make_unique<world>(seed, rates, secure_mode::auth, 1472, default_give_up,
+    return std::make_unique<world>(1, sim_rates{}, secure_mode::auth, 1472, default_give_up,
                                    std::array{&usual_tuning, &usual_tuning}, true);
+}
+
+struct counter final : sink {
+    unsigned frames = 0;
+    void receive(int, const frame &, std::span<const std::byte>) override { ++frames; }
+};
+
+// A bundle of one frame that fills it.
+std::vector<std::byte> full_bundle(std::size_t bytes)
+{
+    std::vector<std::byte> content(bytes);
+    frame f{};
+    f.length = std::uint32_t(bytes - frame_bytes);
+    std::memcpy(content.data(), &f, sizeof f);
+    return content;
 }
 
 } // namespace
@@ -22,7 +37,7 @@ TEST(link, survives_the_loss_of_any_one_or_two_datagrams_of_a_train)
 {
     for (unsigned one = 0; one < 24; ++one)
         for (unsigned other = one; other < 40; ++other) {
-            auto w = with_trains(1);
+            auto w = with_trains();
             w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || (nth != one && nth != other); });
             w->a.ask(20'000, true, false, true);
             w->a.ask(9'000, true, true, false);
@@ -34,13 +49,42 @@ TEST(link, survives_the_loss_of_any_one_or_two_datagrams_of_a_train)
 
 TEST(link, sends_less_than_a_train_again_when_some_of_its_parts_are_lost)
 {
-    auto w = with_trains(1);
+    auto w = with_trains();
     const unsigned all = 40; // of the train; then parts
     w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || (nth >= all ? nth % 10 != 0 : nth != 5); });
     w->a.ask(all * 1400, true, false, false);
     ASSERT_TRUE(w->finish());
     w->expect_all_good();
     EXPECT_LT(w->net.sent(0), all + all * 3 / 2) << "the train, its parts, and those of them that were lost";
+}
+
+// Ordered bundles behind one that is missing have taken all the room there is. That one comes in parts, and must get
+// in, or nothing would ever be executed again.
+TEST(link, has_room_for_the_parts_of_the_bundle_that_all_others_wait_for)
+{
+    ASSERT_TRUE(crypto_ready());
+    counter none, seen;
+    simnet net(1, {}, none, seen);
+    net::link &l = net.at(1);
+    const auto content = full_bundle(60'000);
+    packet_view view;
+    view.header.flags = packet_flags::bundle | packet_flags::ordered;
+    view.content = content;
+    for (view.header.bundle = 1; view.header.bundle <= hold_bytes / content.size() + 1; view.header.bundle += 1) {
+        view.header.number = view.header.bundle;
+        ASSERT_TRUE(l.receive(view, net.now()));
+    }
+    ASSERT_EQ(seen.frames, 0u);
+    view.header.flags |= packet_flags::part;
+    view.header.bundle = 0;
+    view.part = {0, 50, std::uint32_t(content.size())};
+    for (; view.part.index < view.part.count; ++view.part.index) {
+        const part_range range = range_of(view.part);
+        view.content = std::span(content).subspan(range.from, range.bytes);
+        ++view.header.number;
+        ASSERT_TRUE(l.receive(view, net.now()));
+    }
+    EXPECT_EQ(seen.frames, 1 + hold_bytes / content.size()) << "it, and those that had found room";
 }
 
 // Sixteen long messages, with short ones before and behind: as many pieces as a packet can have.
