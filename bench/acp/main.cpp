@@ -6,6 +6,7 @@
 #include "driver/options.hpp"
 #include "driver/peers.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 #include "driver/options.hpp"
 #include "driver/process.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

@@ -5,10 +5,13 @@
 #include "driver/figures.hpp"
 #include "driver/table.hpp"
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace bench {
 

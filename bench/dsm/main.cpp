@@ -8,6 +8,7 @@
 #include "driver/process.hpp"
 #include "dsm/report.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>

@@ -7,6 +7,7 @@
 #include "driver/places.hpp"
 #include "driver/process.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -8,6 +8,7 @@
 #include "driver/process.hpp"
 #include "memory/simulated_job.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace bench {

@@ -6,10 +6,12 @@
 #include "driver/process.hpp"
 #include "mmp/session.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace bench {
 namespace {

@@ -9,6 +9,7 @@
 #include "driver/picture.hpp"
 #include "rma/plan.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>

@@ -7,6 +7,7 @@
 #include "driver/picture.hpp"
 #include "floors/spawn.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 
 #include <ctime>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace bench {

@@ -4,7 +4,7 @@
 
 #include "tune/session.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace bench {
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace bench {

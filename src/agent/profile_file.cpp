@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace onesea::agent {

@@ -6,7 +6,7 @@
 #include "base/counts.hpp"
 #include "base/histogram.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
