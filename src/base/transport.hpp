@@ -11,6 +11,7 @@
 #include "onesea.h"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -96,6 +97,8 @@ class transport {
 
     // [lock] Sends what was held back to share a packet.
     virtual void flush() = 0;
+    // [any] Has flush() perhaps anything to do?
+    bool holds() const { return holds_.load(std::memory_order_relaxed); }
 
     // [lock] Takes in what has arrived and runs timers that are due; true if anything happened. Bounded work.
     virtual bool poll(nanoseconds now) = 0;
@@ -139,6 +142,9 @@ class transport {
     {
         return not_native;
     }
+
+  protected:
+    std::atomic<bool> holds_{false};
 };
 
 } // namespace onesea

@@ -268,7 +268,7 @@ int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remot
     run_startable();
     if (engine().sleep.waiters.load(std::memory_order_relaxed) > 0) notify_progress(); // for counters that it bumped
     if (!blocking(opts)) {
-        activity();
+        started();
         if (op->state == operation::phase::done) {
             int status = op->status;
             if (status != SEA_OK)
@@ -286,8 +286,8 @@ int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remot
         return SEA_OK;
     }
     auto ready = [&] { return op->state == operation::phase::done || (!until_remote && op->local_done); };
-    if (ready() && op->state != operation::phase::done) activity(); // the rest of it goes on without this thread
-    int status = ready() ? SEA_OK : wait(lock, ready, thread_deadline());
+    if (ready() && op->state != operation::phase::done) started(); // the rest of it goes on without this thread
+    int status = wait(lock, ready, thread_deadline());
     if (status == SEA_OK && op->state == operation::phase::done) {
         status = op->status;
         if (status != SEA_OK) set_error(status, op->error_text);

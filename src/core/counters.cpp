@@ -25,7 +25,10 @@ std::uint64_t load(const sea_counter *c) { return __atomic_load_n(&c->value, __A
 int wait_for(const std::function<bool()> &ready, double seconds)
 {
     if (std::isnan(seconds)) return fail(SEA_ERR_INVALID, "the time is not a number");
-    if (ready()) return SEA_OK;
+    if (ready()) {
+        if (held_is_due()) send_held(enter());
+        return SEA_OK;
+    }
     locked lock = enter();
     return wait(lock, ready, deadline_after(seconds), longest_nap);
 }

@@ -117,9 +117,12 @@ class engine_state final : public sink {
         std::mutex away_mutex;  // of the two below; taken after the engine lock or alone
         std::condition_variable dispatcher_wake;
         std::atomic<bool> dispatcher_parked{false};
-        std::atomic<std::uint64_t> activity{0}; // calls that made progress or started something
+        nanoseconds blocked_until = 0;        // it, unless something comes
+        std::atomic<std::uint64_t> polls{0};  // calls that made progress
+        std::atomic<std::uint64_t> starts{0}; // that started something and went back to the program
         std::uint64_t nudges = 0;
-        nanoseconds last_look = 0;    // when progress was made last
+        nanoseconds last_look = 0; // when progress was made last
+        std::atomic<nanoseconds> next_let_out{0};
         std::atomic<int> entering{0}; // threads that want the engine lock
         int kick_fd = -1;
         bool oversubscribed = false;
@@ -192,10 +195,16 @@ void bump(sea_counter *counter);
 bool progress_once();
 // The same, and handlers, for calls that look once.
 void poll_round(locked &lock);
+// For calls that found what they wait for and go back to a program, which may compute for long now: whether what is
+// held back to share a packet should go. Not at every call, or nothing would share one.
+bool held_is_due();
+void send_held(const locked &);
 void run_handlers(locked &lock);
 bool inside_handler(); // of this thread: what it waits for must not need another handler here
-// A call starts something that it does not wait for: whoever sleeps looks at the deadlines again.
-void activity();
+// A call started something that it does not wait for: who sleeps for all wakes in time for its deadlines.
+void started();
+// The same, and a layer above has work: who sleeps looks at once.
+void started_above();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap = never);
 void notify_progress();

@@ -129,7 +129,7 @@ const void *external_memory(engine_held_t, std::uint64_t id, int target, std::si
 
 nanoseconds last_look(engine_held_t) { return engine().sleep.last_look; }
 
-void wake_dispatcher_soon() { activity(); }
+void wake_dispatcher_soon() { started_above(); }
 
 void count_message(int rank, std::uint64_t bytes) { count(rank, &pair_counts::messages, bytes, 0); }
 

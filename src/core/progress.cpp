@@ -6,8 +6,9 @@
 // the others sleep on a condition variable. When no thread is inside the library the dispatcher does the same for the
 // program that computes.
 //
-// Handing over must cost nothing in a program that calls often. So the dispatcher is not woken when a call returns: as
-// long as calls keep coming it only looks every `tick` whether they still do, and goes to the socket when they do not.
+// Handing over must cost nothing in a program that calls often. So the dispatcher is not woken when a wait returns: as
+// long as waits keep coming it only looks every `tick` whether they still do, and goes to the socket when they do not.
+// Calls that only start something make no progress; behind them the dispatcher looks soon, so long as they are few.
 // A thread that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many ticks during which a
 // thread of the program slept inside the library, the dispatcher parks without a timer; that thread unparks it when it
 // leaves.
@@ -22,15 +23,21 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>
 
 namespace onesea::core {
 namespace {
 
+constexpr nanoseconds between_let_outs = 10'000; // of what is held, by calls that did not wait
 constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
 constexpr auto tick = std::chrono::milliseconds(1);
 constexpr int ticks_before_parking = 8;
+constexpr nanoseconds look_again = 1'000'000; // at the deadlines of what a program started
+constexpr nanoseconds start_gap = 20'000;     // on average, or the dispatcher keeps away
+constexpr nanoseconds look_due = 50'000;      // after the last one, where starts make progress themselves
+constexpr unsigned long timer_slack = 1000;   // ns; what is held back waits a few us
 constexpr int handlers_at_once = 256;
 constexpr nanoseconds stall_limit = 10'000'000; // of a round of the dispatcher: so long others wait for this rank
 
@@ -122,6 +129,7 @@ bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
     });
     const nanoseconds rest = quiet ? sources_rest() : 0;
     if (rest != never && rest != 0) until = std::min(until, now_ns() + rest);
+    s.blocked_until = until;
     const bool now_ready = ready();
     if (!now_ready && quiet && rest != 0) {
         sleeping_place place;
@@ -167,18 +175,18 @@ void leave_wait(bool slept)
 {
     auto &s = engine().sleep;
     s.waiters.fetch_sub(1);
-    s.activity.fetch_add(1, std::memory_order_relaxed);
+    s.polls.fetch_add(1, std::memory_order_relaxed);
     if (s.parked)
         s.changed.notify_all(); // one of them polls now
     else if (slept && s.dispatcher_parked.load())
         wake_dispatcher();
 }
 
-// The program is, or was since the last look, inside the library: the dispatcher keeps away from the transports.
+// The program makes progress itself, or did since the last look: the dispatcher keeps away from the transports.
 bool program_makes_progress(std::uint64_t &seen)
 {
     auto &s = engine().sleep;
-    std::uint64_t now = s.activity.load();
+    std::uint64_t now = s.polls.load();
     bool was_here = s.waiters.load() > 0 || now != seen;
     seen = now;
     return was_here;
@@ -217,11 +225,37 @@ void note_round(nanoseconds began, nanoseconds now)
     if (now - began > c.longest_stall_ns) c.longest_stall_ns.set(now - began);
 }
 
+// A program that only starts operations, and never waits: behind a start the dispatcher looks, so that what was held
+// back goes in time. Where starts follow each other so closely that the looks would take their processor, they make
+// progress themselves (started()), and it looks every tick.
+class starts_seen {
+  public:
+    bool are_many(nanoseconds now)
+    {
+        const std::uint64_t starts = engine().sleep.starts.load(std::memory_order_relaxed);
+        const std::uint64_t more = starts - std::exchange(seen_, starts);
+        any_ = more > 0;
+        credit_ = std::min<std::uint64_t>(most, credit_ + (now - std::exchange(at_, now)) / start_gap);
+        const bool many = more > credit_;
+        credit_ -= std::min(credit_, more);
+        return many;
+    }
+    bool any() const { return any_; }
+
+  private:
+    static constexpr std::uint64_t most = 8;
+    std::uint64_t seen_ = 0, credit_ = most;
+    nanoseconds at_ = 0;
+    bool any_ = false;
+};
+
 void dispatch()
 {
     is_dispatcher = true;
+    prctl(PR_SET_TIMERSLACK, timer_slack);
     auto &s = engine().sleep;
     std::uint64_t seen = 0;
+    starts_seen starts;
     int ticks = 0;
     nanoseconds began = 0; // the last round, if its end has not been seen
     while (!s.stop.load()) {
@@ -237,8 +271,14 @@ void dispatch()
         began = s.last_look;
         run_handlers(lock);
         if (any || handlers_left()) continue;
-        note_round(std::exchange(began, 0), now_ns());
-        if (!s.stop.load() && s.waiters.load() == 0) block(lock, never, [] { return false; });
+        const nanoseconds now = now_ns();
+        note_round(std::exchange(began, 0), now);
+        if (starts.are_many(now)) {
+            lock.unlock();
+            keep_away(ticks);
+        } else if (!s.stop.load() && s.waiters.load() == 0) {
+            block(lock, starts.any() ? now + look_again : never, [] { return false; }); // more may come without a kick
+        }
     }
 }
 
@@ -279,11 +319,27 @@ void notify_progress()
     if (s.blocked && !s.blocked_by_dispatcher) kick();
 }
 
-void activity()
+void started()
+{
+    auto &e = engine();
+    auto &s = e.sleep;
+    const std::uint64_t starts = s.starts.load(std::memory_order_relaxed) + 1;
+    s.starts.store(starts, std::memory_order_relaxed);
+    if (!s.blocked) {
+        if (starts % 16 == 0 && s.waiters.load(std::memory_order_relaxed) == 0 && now_ns() - s.last_look > look_due)
+            progress_once();
+        return;
+    }
+    nanoseconds deadline = e.startable.empty() ? never : 0;
+    e.for_each_transport([&](const transport &t) { deadline = std::min(deadline, t.deadline()); });
+    if (deadline < s.blocked_until) kick();
+}
+
+void started_above()
 {
     auto &s = engine().sleep;
-    // Only that it changes is looked at: of two threads that count at the same moment one is enough.
-    s.activity.store(s.activity.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    // Of two threads that count at the same moment one is enough.
+    s.starts.store(s.starts.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (s.blocked) kick();
 }
 
@@ -300,7 +356,7 @@ class away_for_handlers {
     {
         if (is_dispatcher) return;
         auto &s = engine().sleep;
-        s.activity.fetch_add(1, std::memory_order_relaxed); // it comes at the next tick, not at once
+        s.polls.fetch_add(1, std::memory_order_relaxed); // it comes at the next tick, not at once
         s.waiters.fetch_sub(1);
         if (s.dispatcher_parked.load()) wake_dispatcher();
     }
@@ -340,12 +396,29 @@ void run_handlers(locked &lock)
     notify_progress();
 }
 
+bool held_is_due()
+{
+    bool held = false;
+    engine().for_each_transport([&](const transport &t) { held |= t.holds(); });
+    if (!held) return false;
+    auto &s = engine().sleep;
+    const nanoseconds now = now_ns();
+    if (now < s.next_let_out.load(std::memory_order_relaxed)) return false;
+    s.next_let_out.store(now + between_let_outs, std::memory_order_relaxed);
+    return true;
+}
+
+void send_held(const locked &)
+{
+    engine().for_each_transport([](transport &t) { t.flush(); });
+}
+
 void poll_round(locked &lock)
 {
     auto &s = engine().sleep;
     s.waiters.fetch_add(1);
     if (s.blocked && s.blocked_by_dispatcher) kick();
-    engine().for_each_transport([](transport &t) { t.flush(); });
+    send_held(lock);
     progress_once();
     run_handlers(lock);
     leave_wait(false);
@@ -353,12 +426,15 @@ void poll_round(locked &lock)
 
 int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap)
 {
-    if (ready()) return SEA_OK;
+    if (ready()) {
+        if (held_is_due()) send_held(lock);
+        return SEA_OK;
+    }
     auto &e = engine();
     auto &s = e.sleep;
     s.waiters.fetch_add(1);
     if (s.blocked && s.blocked_by_dispatcher) kick();
-    e.for_each_transport([](transport &t) { t.flush(); });
+    send_held(lock);
     const nanoseconds spin = s.oversubscribed ? spin_crowded : spin_alone;
     nanoseconds spin_until = 0, began = 0; // set by the first look
     bool slept = false;

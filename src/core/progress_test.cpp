@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 
 using namespace onesea;
@@ -11,12 +12,9 @@ using namespace onesea::core;
 
 namespace {
 
-// A neighbour writes just before it would ring, and the last look was before.
-class late_neighbour final : public transport {
+class idle_transport : public transport {
   public:
-    bool written = false;
-
-    std::string_view name() const override { return "late"; }
+    std::string_view name() const override { return "idle"; }
     std::uint32_t capabilities() const override { return 0; }
     bool reach(int) const override { return false; }
     std::size_t max_frame(int) const override { return 1280; }
@@ -25,11 +23,7 @@ class late_neighbour final : public transport {
     void flush() override {}
     bool poll(nanoseconds) override { return false; }
     wake_set wake_fds() const override { return {-1, -1}; }
-    bool arm(bool for_memory) override
-    {
-        written |= for_memory; // for_memory: by who waits, and not by the dispatcher
-        return true;
-    }
+    bool arm(bool) override { return true; }
     void disarm() override {}
     nanoseconds deadline() const override { return never; }
     void peer_gone(int, bool) override {}
@@ -40,24 +34,122 @@ class late_neighbour final : public transport {
     path_tuning tuning_;
 };
 
-TEST(ProgressTest, who_falls_asleep_looks_once_more_after_it_has_asked_to_be_woken)
-{
-    ASSERT_EQ(sea_init(nullptr), SEA_OK);
+// A neighbour writes just before it would ring, and the last look was before.
+class late_neighbour final : public idle_transport {
+  public:
+    bool written = false;
+
+    bool arm(bool for_memory) override
+    {
+        written |= for_memory; // for_memory: by who waits, and not by the dispatcher
+        return true;
+    }
+};
+
+// What is sent waits for company, until its time has come or flush() is called.
+class holding_transport final : public idle_transport {
+  public:
+    std::atomic<unsigned> flushed{0}, timed_out{0};
+
+    void hold(nanoseconds until)
+    {
+        due_ = until;
+        holds_ = true;
+    }
+    void flush() override
+    {
+        if (holds_.exchange(false)) ++flushed;
+        due_ = never;
+    }
+    bool poll(nanoseconds now) override
+    {
+        if (now < due_ || !holds_.exchange(false)) return false;
+        due_ = never;
+        ++timed_out;
+        return true;
+    }
+    nanoseconds deadline() const override { return due_; }
+
+  private:
+    nanoseconds due_ = never;
+};
+
+// A job of one; a process can be in one only.
+class ProgressTest : public testing::Test {
+  protected:
+    static void SetUpTestSuite() { ASSERT_EQ(sea_init(nullptr), SEA_OK); }
+    static void TearDownTestSuite() { EXPECT_EQ(sea_finalize(), SEA_OK); }
+};
+
+// Another transport of it, for as long as this lives.
+template <class Transport>
+class added {
+  public:
+    added()
+    {
+        auto made = std::make_unique<Transport>();
+        made_ = made.get();
+        locked lock = enter();
+        engine().net = std::move(made);
+    }
+    ~added()
     {
         locked lock = enter();
-        auto &e = engine();
-        ASSERT_EQ(e.net, nullptr);
-        auto made = std::make_unique<late_neighbour>();
-        late_neighbour &neighbour = *made;
-        e.net = std::move(made);
-        const nanoseconds limit = deadline_after(30);
-        EXPECT_EQ(wait(
-                      lock, [&] { return neighbour.written; }, limit),
-                  SEA_OK);
-        EXPECT_LT(now_ns(), limit) << "it slept until its time was over";
-        e.net.reset();
+        engine().net.reset();
     }
-    EXPECT_EQ(sea_finalize(), SEA_OK);
+    Transport *operator->() { return made_; }
+
+  private:
+    Transport *made_;
+};
+
+TEST_F(ProgressTest, who_falls_asleep_looks_once_more_after_it_has_asked_to_be_woken)
+{
+    added<late_neighbour> neighbour;
+    locked lock = enter();
+    const nanoseconds limit = deadline_after(30);
+    EXPECT_EQ(wait(
+                  lock, [&] { return neighbour->written; }, limit),
+              SEA_OK);
+    EXPECT_LT(now_ns(), limit) << "it slept until its time was over";
+}
+
+// The program may compute for long behind a call that finds what it waits for.
+TEST_F(ProgressTest, a_call_that_need_not_wait_sends_what_was_held_back)
+{
+    added<holding_transport> held;
+    sea_counter there{1};
+    {
+        locked lock = enter();
+        held->hold(never);
+    }
+    EXPECT_EQ(sea_counter_wait(&there, 1, SEA_FOREVER), SEA_OK);
+    EXPECT_EQ(held->flushed, 1u);
+    const unsigned calls = 10'000;
+    for (unsigned i = 0; i < calls; ++i) {
+        {
+            locked lock = enter();
+            held->hold(never);
+        }
+        EXPECT_EQ(sea_counter_wait(&there, 1, SEA_FOREVER), SEA_OK);
+    }
+    EXPECT_LT(held->flushed, calls) << "or nothing would ever share a packet";
+}
+
+// It computes between its puts, and never makes a call that waits.
+TEST_F(ProgressTest, what_was_held_back_goes_in_time_though_the_program_only_starts_operations)
+{
+    added<holding_transport> held;
+    for (int i = 0; i < 500 && held->timed_out < 10; ++i) {
+        {
+            locked lock = enter();
+            held->hold(now_ns() + 20'000);
+            started();
+        }
+        for (const nanoseconds end = now_ns() + 300'000; now_ns() < end;) continue;
+    }
+    EXPECT_GE(held->timed_out, 10u) << "the dispatcher kept away while operations were started";
+    EXPECT_EQ(held->flushed, 0u);
 }
 
 } // namespace

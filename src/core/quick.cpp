@@ -50,7 +50,7 @@ void send_small(peer &p, place target, const void *source, std::size_t bytes, st
     m.bytes = bytes;
     m.done = done;
     p.carrier->send(target.rank, m);
-    activity();
+    started();
 }
 
 int join(place target, const void *source, std::size_t bytes, sea_op handle)

@@ -72,9 +72,15 @@ std::size_t link::enough() const
     return std::min(release_, std::max(most_in_datagram(), send - std::min(send, max_datagram_)));
 }
 
+// Two packets at one time are data and the flag behind them, and the program may compute now. After more others follow.
+bool link::company_is_likely(std::uint64_t now) const
+{
+    return in_flight_ > 0 && sent_.size() >= 2 && now < sent_[sent_.size() - 2].at + hold_limit;
+}
+
 bool link::held_for_company(std::uint64_t now) const
 {
-    if (flushed_ || in_flight_ == 0 || released_ > 0 || outbox_.bytes() >= enough()) return false;
+    if (flushed_ || released_ > 0 || outbox_.bytes() >= enough() || !company_is_likely(now)) return false;
     return held_since_ == 0 || now < held_since_ + hold_limit;
 }
 

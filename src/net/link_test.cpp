@@ -161,7 +161,7 @@ TEST(link, lets_small_messages_share_packets)
     EXPECT_LE(w.net.at(0).counts().packets_out, 30u) << "1000 frames of 32 bytes fill 23 packets";
 }
 
-// One packet is under way; messages of 1000 bytes follow, where an mtu of 1500 takes one each.
+// Two packets are under way; messages of 1000 bytes follow, where an mtu of 1500 takes one each.
 struct follow_up {
     world w{1};
     net::link &l = w.net.at(0);
@@ -169,8 +169,10 @@ struct follow_up {
 
     follow_up()
     {
-        send(1);
-        EXPECT_EQ(build_at(0), 1u) << "alone it goes at once";
+        for (const char *who : {"alone", "the flag behind the data"}) {
+            send(1);
+            EXPECT_EQ(build_at(0), 1u) << who << " goes at once";
+        }
     }
     ~follow_up() { l.settle_all(SEA_OK); }
     void send(int n)
@@ -188,7 +190,7 @@ struct follow_up {
     }
 };
 
-// Small datagrams go many in one send: what comes behind one that is under way waits for company, first for little.
+// Small datagrams go many in one send: what comes behind two that just went waits for company, first for little.
 TEST(link, lets_small_packets_share_sends)
 {
     follow_up f;
@@ -214,6 +216,17 @@ TEST(link, what_waits_for_company_goes_when_its_time_has_come)
     EXPECT_GE(packets, 2u) << "all full ones of them";
     f.l.flush();
     EXPECT_EQ(packets + f.build_at(2000 + hold_limit), 3u);
+}
+
+// The acknowledgement of those before may be late. They are no reason to wait for others, which are not in sight.
+TEST(link, what_comes_alone_goes_at_once_whatever_is_under_way)
+{
+    follow_up f;
+    for (std::uint64_t now = hold_limit; now < 20 * hold_limit; now += hold_limit)
+        for (int i = 0; i < 2; ++i) {
+            f.send(1);
+            EXPECT_EQ(f.build_at(now), 1u) << i << " at " << now;
+        }
 }
 
 TEST(link, sends_probes_not_the_window_when_the_peer_is_silent)

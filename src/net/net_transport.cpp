@@ -220,12 +220,14 @@ void net_transport::send(int rank, const outgoing &message)
     }
     const bool more = p->link->send(message);
     activate(*p);
-    if (p->touched || !more) return; // poll() sends what it gathers, with the acknowledgement
-    pump(*p, io_.now());
+    if (!p->touched && more) pump(*p, io_.now()); // else poll() sends what it gathers, with the acknowledgement
+    if (p->link->has_queued()) holds_.store(true, std::memory_order_relaxed);
 }
 
 void net_transport::flush()
 {
+    if (!holds()) return;
+    holds_.store(false, std::memory_order_relaxed);
     nanoseconds now = 0;
     for (std::size_t i = 0; i < active_.size(); ++i) { // settling may make links
         if (!active_[i]->link->has_queued()) continue;
