@@ -5,9 +5,9 @@
 // Sending. Messages wait in the outbox. When the windows allow, what is at its front becomes a *bundle*, which gets a
 // number and lives until it is acknowledged; a packet carries one bundle. A lost bundle goes again in a packet with a
 // new number. What does not fill a send (a packet, or as many small ones as the kernel cuts from one) waits for company
-// where two others went less than hold_limit ago, until there is enough, an acknowledgement comes, flush() is called or
-// hold_limit has passed. What goes then are full packets, or one that is not. At the beginning a little is enough, so
-// that the target is busy soon; then twice as much each time.
+// where two others went less than company_gap ago, until there is enough, an acknowledgement comes, flush() is called
+// or hold_limit has passed. What goes then are full packets, or one that is not. At the beginning a little is enough,
+// so that the target is busy soon; then twice as much each time.
 //
 // While nothing gets lost, a packet may be longer than a datagram, and goes as a train of them (train.hpp). A bundle
 // whose train was lost goes again in parts, each in a packet of one datagram.

@@ -75,7 +75,7 @@ std::size_t link::enough() const
 // Two packets at one time are data and the flag behind them, and the program may compute now. After more others follow.
 bool link::company_is_likely(std::uint64_t now) const
 {
-    return in_flight_ > 0 && sent_.size() >= 2 && now < sent_[sent_.size() - 2].at + hold_limit;
+    return in_flight_ > 0 && sent_.size() >= 2 && now < sent_[sent_.size() - 2].at + company_gap;
 }
 
 bool link::held_for_company(std::uint64_t now) const

@@ -222,7 +222,7 @@ TEST(link, what_waits_for_company_goes_when_its_time_has_come)
 TEST(link, what_comes_alone_goes_at_once_whatever_is_under_way)
 {
     follow_up f;
-    for (std::uint64_t now = hold_limit; now < 20 * hold_limit; now += hold_limit)
+    for (std::uint64_t now = company_gap; now < 20 * company_gap; now += company_gap)
         for (int i = 0; i < 2; ++i) {
             f.send(1);
             EXPECT_EQ(f.build_at(now), 1u) << i << " at " << now;
