@@ -203,8 +203,6 @@ void run_handlers(locked &lock);
 bool inside_handler(); // of this thread: what it waits for must not need another handler here
 // A call started something that it does not wait for: who sleeps for all wakes in time for its deadlines.
 void started();
-// The same, and a layer above has work: who sleeps looks at once.
-void started_above();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap = never);
 void notify_progress();

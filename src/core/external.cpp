@@ -129,8 +129,6 @@ const void *external_memory(engine_held_t, std::uint64_t id, int target, std::si
 
 nanoseconds last_look(engine_held_t) { return engine().sleep.last_look; }
 
-void wake_dispatcher_soon() { started_above(); }
-
 void count_message(int rank, std::uint64_t bytes) { count(rank, &pair_counts::messages, bytes, 0); }
 
 void pull_external(engine_held_t, int source, std::uint64_t id, void *to, std::size_t bytes, void (*done)(void *, int),

@@ -8,12 +8,13 @@
 //
 // Handing over must cost nothing in a program that calls often. So the dispatcher is not woken when a wait returns: as
 // long as waits keep coming it only looks every `tick` whether they still do, and goes to the socket when they do not.
-// Calls that only start something make no progress; behind them the dispatcher looks soon, so long as they are few.
-// A thread that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many ticks during which a
-// thread of the program slept inside the library, the dispatcher parks without a timer; that thread unparks it when it
-// leaves.
+// Calls that only start something make no progress: behind them the dispatcher looks soon, so that what was held back
+// goes in time. Where they follow each other closely they make progress themselves, and it looks every tick. A thread
+// that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many ticks during which a thread of the
+// program slept inside the library, the dispatcher parks without a timer; that thread unparks it when it leaves.
 #include "base/log.hpp"
 #include "core/engine.hpp"
+#include "core/start_rate.hpp"
 
 #include <array>
 #include <cerrno>
@@ -35,8 +36,8 @@ constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
 constexpr auto tick = std::chrono::milliseconds(1);
 constexpr int ticks_before_parking = 8;
 constexpr nanoseconds look_again = 1'000'000; // at the deadlines of what a program started
-constexpr nanoseconds start_gap = 20'000;     // on average, or the dispatcher keeps away
-constexpr nanoseconds look_due = 50'000;      // after the last one, where starts make progress themselves
+constexpr nanoseconds look_due = 50'000;      // after the last one, where starts make progress themselves ...
+constexpr unsigned starts_per_look = 16;      // ... and each so many of them read the clock
 constexpr unsigned long timer_slack = 1000;   // ns; what is held back waits a few us
 constexpr int handlers_at_once = 256;
 constexpr nanoseconds stall_limit = 10'000'000; // of a round of the dispatcher: so long others wait for this rank
@@ -225,37 +226,13 @@ void note_round(nanoseconds began, nanoseconds now)
     if (now - began > c.longest_stall_ns) c.longest_stall_ns.set(now - began);
 }
 
-// A program that only starts operations, and never waits: behind a start the dispatcher looks, so that what was held
-// back goes in time. Where starts follow each other so closely that the looks would take their processor, they make
-// progress themselves (started()), and it looks every tick.
-class starts_seen {
-  public:
-    bool are_many(nanoseconds now)
-    {
-        const std::uint64_t starts = engine().sleep.starts.load(std::memory_order_relaxed);
-        const std::uint64_t more = starts - std::exchange(seen_, starts);
-        any_ = more > 0;
-        credit_ = std::min<std::uint64_t>(most, credit_ + (now - std::exchange(at_, now)) / start_gap);
-        const bool many = more > credit_;
-        credit_ -= std::min(credit_, more);
-        return many;
-    }
-    bool any() const { return any_; }
-
-  private:
-    static constexpr std::uint64_t most = 8;
-    std::uint64_t seen_ = 0, credit_ = most;
-    nanoseconds at_ = 0;
-    bool any_ = false;
-};
-
 void dispatch()
 {
     is_dispatcher = true;
     prctl(PR_SET_TIMERSLACK, timer_slack);
     auto &s = engine().sleep;
     std::uint64_t seen = 0;
-    starts_seen starts;
+    start_rate starts;
     int ticks = 0;
     nanoseconds began = 0; // the last round, if its end has not been seen
     while (!s.stop.load()) {
@@ -273,7 +250,7 @@ void dispatch()
         if (any || handlers_left()) continue;
         const nanoseconds now = now_ns();
         note_round(std::exchange(began, 0), now);
-        if (starts.are_many(now)) {
+        if (starts.is_high(s.starts.load(std::memory_order_relaxed), now)) {
             lock.unlock();
             keep_away(ticks);
         } else if (!s.stop.load() && s.waiters.load() == 0) {
@@ -319,14 +296,23 @@ void notify_progress()
     if (s.blocked && !s.blocked_by_dispatcher) kick();
 }
 
+// Of two threads that count at the same moment one is enough.
+static std::uint64_t count_start()
+{
+    auto &starts = engine().sleep.starts;
+    const std::uint64_t now = starts.load(std::memory_order_relaxed) + 1;
+    starts.store(now, std::memory_order_relaxed);
+    return now;
+}
+
 void started()
 {
     auto &e = engine();
     auto &s = e.sleep;
-    const std::uint64_t starts = s.starts.load(std::memory_order_relaxed) + 1;
-    s.starts.store(starts, std::memory_order_relaxed);
+    const std::uint64_t starts = count_start();
     if (!s.blocked) {
-        if (starts % 16 == 0 && s.waiters.load(std::memory_order_relaxed) == 0 && now_ns() - s.last_look > look_due)
+        if (starts % starts_per_look == 0 && s.waiters.load(std::memory_order_relaxed) == 0 &&
+            now_ns() - s.last_look > look_due)
             progress_once();
         return;
     }
@@ -335,12 +321,10 @@ void started()
     if (deadline < s.blocked_until) kick();
 }
 
-void started_above()
+void wake_dispatcher_soon()
 {
-    auto &s = engine().sleep;
-    // Of two threads that count at the same moment one is enough.
-    s.starts.store(s.starts.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (s.blocked) kick();
+    count_start();
+    if (engine().sleep.blocked) kick();
 }
 
 bool inside_handler() { return in_handler; }

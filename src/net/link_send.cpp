@@ -72,7 +72,7 @@ std::size_t link::enough() const
     return std::min(release_, std::max(most_in_datagram(), send - std::min(send, max_datagram_)));
 }
 
-// Two packets at one time are data and the flag behind them, and the program may compute now. After more others follow.
+// Two packets may be data and the flag behind them, after which the program computes; behind more than two others come.
 bool link::company_is_likely(std::uint64_t now) const
 {
     return in_flight_ > 0 && sent_.size() >= 2 && now < sent_[sent_.size() - 2].at + company_gap;
