@@ -186,7 +186,6 @@ void *sea_local(sea_addr address)
         shm::heap *heap = e.shm->heap_of(rank);
         if (heap && heap->contains(offset, 1)) return e.shm->heap_memory(rank) + offset;
     } else if (rank == e.rank) {
-        locked lock = enter();
         if (const shm::segment *s = e.shm->own_segments().find(offset, 1))
             return reinterpret_cast<void *>(s->memory + (offset - s->offset));
     }

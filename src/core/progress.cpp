@@ -36,8 +36,8 @@ constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
 constexpr auto tick = std::chrono::milliseconds(1);
 constexpr int ticks_before_parking = 8;
 constexpr nanoseconds look_again = 1'000'000; // at the deadlines of what a program started
-constexpr nanoseconds look_due = 50'000;      // after the last one, where starts make progress themselves ...
-constexpr unsigned starts_per_look = 16;      // ... and each so many of them read the clock
+constexpr nanoseconds look_due = 200'000;     // after the last one, where starts make progress themselves ...
+constexpr unsigned starts_per_look = 64;      // ... and each so many of them read the clock
 constexpr unsigned long timer_slack = 1000;   // ns; what is held back waits a few us
 constexpr int handlers_at_once = 256;
 constexpr nanoseconds stall_limit = 10'000'000; // of a round of the dispatcher: so long others wait for this rank
@@ -305,20 +305,28 @@ static std::uint64_t count_start()
     return now;
 }
 
-void started()
+// The dispatcher keeps away where a program starts very many, so that they look themselves.
+[[gnu::noinline]] static void look_if_due()
+{
+    auto &s = engine().sleep;
+    if (s.waiters.load(std::memory_order_relaxed) == 0 && now_ns() - s.last_look > look_due) progress_once();
+}
+
+[[gnu::noinline]] static void kick_if_late()
 {
     auto &e = engine();
-    auto &s = e.sleep;
-    const std::uint64_t starts = count_start();
-    if (!s.blocked) {
-        if (starts % starts_per_look == 0 && s.waiters.load(std::memory_order_relaxed) == 0 &&
-            now_ns() - s.last_look > look_due)
-            progress_once();
-        return;
-    }
     nanoseconds deadline = e.startable.empty() ? never : 0;
     e.for_each_transport([&](const transport &t) { deadline = std::min(deadline, t.deadline()); });
-    if (deadline < s.blocked_until) kick();
+    if (deadline < e.sleep.blocked_until) kick();
+}
+
+void started()
+{
+    const std::uint64_t starts = count_start();
+    if (engine().sleep.blocked)
+        kick_if_late();
+    else if (starts % starts_per_look == 0)
+        look_if_due();
 }
 
 void wake_dispatcher_soon()

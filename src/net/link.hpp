@@ -5,9 +5,9 @@
 // Sending. Messages wait in the outbox. When the windows allow, what is at its front becomes a *bundle*, which gets a
 // number and lives until it is acknowledged; a packet carries one bundle. A lost bundle goes again in a packet with a
 // new number. What does not fill a send (a packet, or as many small ones as the kernel cuts from one) waits for company
-// where two others went less than company_gap ago, until there is enough, an acknowledgement comes, flush() is called
-// or hold_limit has passed. What goes then are full packets, or one that is not. At the beginning a little is enough,
-// so that the target is busy soon; then twice as much each time.
+// where two others went less than company_gap ago (or one, if a crowd came the last time), until there is enough, an
+// acknowledgement comes, flush() is called or hold_limit has passed. What goes then are full packets, or one that is
+// not. At the beginning a little is enough, so that the target is busy soon; then twice as much each time.
 //
 // While nothing gets lost, a packet may be longer than a datagram, and goes as a train of them (train.hpp). A bundle
 // whose train was lost goes again in parts, each in a packet of one datagram.
@@ -171,12 +171,14 @@ class link {
         std::uint32_t notices = 0; // to have come first
     };
     ring_queue<settling> settling_;
-    std::uint8_t doubts_ = 0; // losses while there were trains; each doubles the time until there are again
+    std::uint32_t queued_ = 0; // messages since the outbox was empty
+    std::uint8_t doubts_ = 0;  // losses while there were trains; each doubles the time until there are again
     std::uint8_t probes_due_ = 0;
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
     bool broken_ = false, peer_knows_ = false; // given up, by this side or the other one
     bool any_acked_ = false, any_in_ = false, ack_now_ = false;
+    bool crowd_came_ = false;       // when something waited for company the last time
     std::uint64_t tell_at_ = never; // the peer, that the link was given up
 
     // receiving

@@ -28,6 +28,7 @@ bool link::send(const outgoing &m)
     }
     if (m.notice) ++notices_out_;
     const bool first = outbox_.empty();
+    queued_ = first ? 1 : queued_ + 1;
     outbox_.push(m, most_in_datagram());
     return first || in_flight_ == 0 || outbox_.bytes() >= enough();
 }
@@ -73,9 +74,11 @@ std::size_t link::enough() const
 }
 
 // Two packets may be data and the flag behind them, after which the program computes; behind more than two others come.
+// Where a crowd came the last time, it is expected behind the first.
 bool link::company_is_likely(std::uint64_t now) const
 {
-    return in_flight_ > 0 && sent_.size() >= 2 && now < sent_[sent_.size() - 2].at + company_gap;
+    const std::size_t packets = crowd_came_ ? 1 : 2;
+    return in_flight_ > 0 && sent_.size() >= packets && now < sent_[sent_.size() - packets].at + company_gap;
 }
 
 bool link::held_for_company(std::uint64_t now) const
@@ -97,13 +100,14 @@ bundle *link::next_bundle(std::uint64_t now)
         return nullptr;
     }
     if (bundles_.empty()) silence_ = 0;
+    if (held_since_ > 0) crowd_came_ = queued_ >= least_crowd;
     held_since_ = 0;
     // Full packets have no room for an acknowledgement; the first of them gets some, or one would have to go alone.
     const std::size_t for_ack = any_in_ && (ack_now_ || ack_at_ != never) ? ack_fixed_bytes + 8 : 0;
     const std::size_t before = outbox_.bytes(), full = before - before % most_content_;
     if (released_ == 0) {
         if (in_flight_ == 0)
-            release_ = config_.tuning->batch;
+            release_ = crowd_came_ ? 2 * config_.tuning->batch : config_.tuning->batch;
         else if (before >= release_)
             release_ = std::min(2 * release_, gso_bytes);
         released_ = full ? full - for_ack : before;

@@ -175,7 +175,7 @@ struct follow_up {
         }
     }
     ~follow_up() { l.settle_all(SEA_OK); }
-    void send(int n)
+    void send(unsigned n)
     {
         outgoing m;
         m.payload = bytes.data();
@@ -200,7 +200,7 @@ TEST(link, lets_small_packets_share_sends)
     f.send(1);
     EXPECT_GE(f.build_at(2000), 2u);
     for (std::size_t enough = 2 * std::size_t(path_tuning{}.batch); 2 * enough < f.l.most_in_one_send(); enough *= 2) {
-        f.send(int(enough / 1024) - 3);
+        f.send(unsigned(enough / 1024) - 3);
         EXPECT_EQ(f.build_at(3000), 0u) << enough;
         f.send(5);
         EXPECT_GE(f.build_at(4000) * 1400u, enough);
@@ -227,6 +227,45 @@ TEST(link, what_comes_alone_goes_at_once_whatever_is_under_way)
             f.send(1);
             EXPECT_EQ(f.build_at(now), 1u) << i << " at " << now;
         }
+}
+
+TEST(link, expects_company_sooner_where_a_crowd_came_last_time)
+{
+    follow_up f;
+    auto two = [&](std::uint64_t now) {
+        f.send(1);
+        EXPECT_EQ(f.build_at(now), 1u) << "what comes first waits for nobody";
+        f.send(1);
+        return f.build_at(now);
+    };
+    f.send(1);
+    EXPECT_EQ(f.build_at(1000), 0u);
+    f.send(least_crowd - 1);
+    f.l.flush();
+    EXPECT_GE(f.build_at(1000), 4u);
+    EXPECT_EQ(two(2 * company_gap), 0u) << "waits for the crowd";
+    EXPECT_EQ(f.build_at(2 * company_gap + hold_limit), 1u) << "which did not come";
+    EXPECT_EQ(two(4 * company_gap), 1u);
+}
+
+// Fewer sends cost the sender less, and it has the longer way.
+TEST(link, begins_with_longer_sends_where_a_crowd_came_last_time)
+{
+    world w(1);
+    auto packets_of = [&](std::size_t bytes) {
+        const std::uint64_t before = w.net.at(0).counts().packets_out;
+        for (; bytes >= 32; bytes -= 32) w.a.ask(8, false, false, false);
+        return w.net.at(0).counts().packets_out - before;
+    };
+    const std::size_t batch = usual_tuning.batch;
+    for (const bool crowd_came : {false, true}) {
+        packets_of(32);
+        if (!crowd_came) packets_of(32);
+        EXPECT_EQ(packets_of(batch / 2), 0u);
+        EXPECT_EQ(packets_of(batch) == 0, crowd_came);
+        EXPECT_EQ(packets_of(batch) == 0, !crowd_came);
+        ASSERT_TRUE(w.finish());
+    }
 }
 
 TEST(link, sends_probes_not_the_window_when_the_peer_is_silent)

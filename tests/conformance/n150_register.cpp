@@ -2,7 +2,9 @@
 // Memory of the program's own that it lets others reach.
 #include "places.hpp"
 
+#include <atomic>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace proof;
@@ -224,4 +226,32 @@ STEP(158, a_registration_ends_while_others_read)
         t.sync();
         if (t.rank % 2 != 0) delete p;
     }
+}
+
+STEP(159, memory_is_found_while_other_registrations_come_and_go)
+{
+    std::vector<std::uint64_t> kept(512), others(4 * (std::size_t(1) << 20) / 8);
+    sea_addr mine = SEA_NULL;
+    REQUIRE_OK(sea_register(kept.data(), 8 * kept.size(), 0, &mine));
+    std::atomic<bool> stop{false};
+    std::thread registers([&] {
+        for (std::size_t n = 1; !stop; n = n % 4 + 1) {
+            sea_addr a = SEA_NULL, b = SEA_NULL;
+            if (!CHECK_OK(sea_register(others.data(), n << 20, 0, &a)) ||
+                !CHECK_OK(sea_register(others.data(), 8 * n, 0, &b)))
+                return;
+            CHECK_EQ(static_cast<void *>(others.data() + n - 1), sea_local(b + 8 * (n - 1)));
+            CHECK_OK(sea_unregister(a));
+            CHECK_OK(sea_unregister(b));
+        }
+    });
+    for (int i = 0; i < 100 * t.times(30); ++i) {
+        const std::size_t at = std::size_t(i) % kept.size();
+        if (!CHECK_EQ(static_cast<void *>(&kept[at]), sea_local(mine + 8 * at))) break;
+    }
+    stop = true;
+    registers.join();
+    CHECK_OK(sea_unregister(mine));
+    CHECK_EQ(static_cast<void *>(nullptr), sea_local(mine));
+    t.sync();
 }
