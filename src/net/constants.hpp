@@ -55,8 +55,9 @@ inline constexpr std::size_t most_pieces =
 inline constexpr std::uint64_t microsecond = 1000, millisecond = 1'000'000, second = 1'000'000'000;
 inline constexpr std::uint64_t ack_delay = 400 * microsecond;   // nobody asked: wait for a packet to ride on
 inline constexpr std::uint64_t hold_limit = 20 * microsecond;   // small messages wait for company at most this long
-inline constexpr std::uint64_t company_gap = 100 * microsecond; // and only where two packets went since then ...
-inline constexpr std::uint32_t least_crowd = 8; // ... or one, if so many messages went together the last time
+inline constexpr std::uint64_t company_gap = 100 * microsecond; // and only where other packets went since then:
+inline constexpr std::size_t few_packets = 4; // so many, or one if a crowd went together the last time
+inline constexpr std::uint32_t least_crowd = 8;
 inline constexpr std::uint64_t first_probe =
     25 * millisecond;                                     // before the round trip is known; the peer may be starting
 inline constexpr std::uint64_t least_probe = millisecond; // a descheduled peer is silent for a slice of that order

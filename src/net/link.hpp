@@ -5,7 +5,7 @@
 // Sending. Messages wait in the outbox. When the windows allow, what is at its front becomes a *bundle*, which gets a
 // number and lives until it is acknowledged; a packet carries one bundle. A lost bundle goes again in a packet with a
 // new number. What does not fill a send (a packet, or as many small ones as the kernel cuts from one) waits for company
-// where two others went less than company_gap ago (or one, if a crowd came the last time), until there is enough, an
+// where a few others went less than company_gap ago (or one, if a crowd came the last time), until there is enough, an
 // acknowledgement comes, flush() is called or hold_limit has passed. What goes then are full packets, or one that is
 // not. At the beginning a little is enough, so that the target is busy soon; then twice as much each time.
 //

@@ -73,11 +73,11 @@ std::size_t link::enough() const
     return std::min(release_, std::max(most_in_datagram(), send - std::min(send, max_datagram_)));
 }
 
-// Two packets may be data and the flag behind them, after which the program computes; behind more than two others come.
+// A few packets may be data and the flag behind them, after which the program computes; behind more others come.
 // Where a crowd came the last time, it is expected behind the first.
 bool link::company_is_likely(std::uint64_t now) const
 {
-    const std::size_t packets = crowd_came_ ? 1 : 2;
+    const std::size_t packets = crowd_came_ ? 1 : few_packets;
     return in_flight_ > 0 && sent_.size() >= packets && now < sent_[sent_.size() - packets].at + company_gap;
 }
 
