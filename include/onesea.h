@@ -197,6 +197,9 @@ int sea_unregister(sea_addr address);
  * a rank of its node), else NULL. Valid as long as the segment is. */
 void *sea_local(sea_addr address);
 
+/* The same, but NULL unless all `bytes` bytes from there are in that allocation or registration. */
+void *sea_local_range(sea_addr address, size_t bytes);
+
 /* The global address of a byte in this rank's heap or in a registration of this rank (the newest that holds it).
  * Errors: SEA_ERR_ADDRESS. */
 int sea_global(const void *memory, sea_addr *address);

@@ -178,18 +178,24 @@ void *sea_local(sea_addr address)
     sea_window_ *window;
     std::uint64_t *word;
     if (sea_fast_word_(address & ~sea_addr(7), &window, &word)) return reinterpret_cast<char *>(word) + address % 8;
+    return sea_local_range(address, 1);
+}
+
+void *sea_local_range(sea_addr address, std::size_t bytes)
+{
     if (check_started("sea_local")) return nullptr;
     auto &e = engine();
     int rank = rank_of(address);
     std::uint64_t offset = sea_addr_offset(address);
     if (offset < shm::segments_from) {
         shm::heap *heap = e.shm->heap_of(rank);
-        if (heap && heap->contains(offset, 1)) return e.shm->heap_memory(rank) + offset;
+        if (heap && heap->contains(offset, bytes)) return e.shm->heap_memory(rank) + offset;
     } else if (rank == e.rank) {
-        if (const shm::segment *s = e.shm->own_segments().find(offset, 1))
+        if (const shm::segment *s = e.shm->own_segments().find(offset, bytes))
             return reinterpret_cast<void *>(s->memory + (offset - s->offset));
     }
-    fail(SEA_ERR_ADDRESS, "sea_local: {:#x} (rank {}, offset {:#x}) is not live memory of this process or its node",
+    fail(SEA_ERR_ADDRESS,
+         "sea_local: {} bytes at {:#x} (rank {}, offset {:#x}) are not live memory of this process or its node", bytes,
          address, rank, offset);
     return nullptr;
 }

@@ -100,6 +100,7 @@ static void transfers(sea_addr there, int rank)
     OK(sea_register(in, sizeof in, SEA_READ_ONLY, &own));
     OK(sea_global(in, &found));
     EXPECT(found == own && sea_local(own) == in && sea_addr_rank(own) == sea_rank());
+    EXPECT(sea_local_range(own, sizeof in) == in && sea_local_range(own, sizeof in + 1) == NULL);
     OK(sea_unregister(own));
 
     opts.flags = SEA_ORDERED;

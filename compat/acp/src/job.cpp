@@ -152,10 +152,7 @@ void *own_memory(sea_addr a, std::size_t bytes)
     const std::uint64_t into = a - j.starter;
     if (into < j.starter_bytes && bytes <= j.starter_bytes - into) return j.starter_memory + into;
     if (sea_addr_rank(a) != j.me) return nullptr;
-    auto *first = static_cast<std::byte *>(sea_local(a));
-    if (!first || bytes <= 1) return first;
-    if (sea_addr_offset(a) < j.heap_capacity && a % granule + bytes <= granule) return first;
-    return sea_local(a + bytes - 1) == first + (bytes - 1) ? first : nullptr;
+    return sea_local_range(a, bytes);
 }
 
 void make_zero(std::byte *memory, std::size_t bytes)

@@ -23,8 +23,7 @@ inline char *near_memory(const context &c, uint t, lapi_long_t pointer, ulong by
     if (!c.tasks[t].near || bytes == 0) return nullptr;
     sea_addr first = shared_address(c, t, pointer, bytes);
     if (first == SEA_NULL) return nullptr;
-    auto *memory = static_cast<char *>(sea_local(first));
-    return memory && (bytes <= 64 || sea_local(first + bytes - 1)) ? memory : nullptr;
+    return static_cast<char *>(sea_local_range(first, bytes));
 }
 
 // Words that are aligned on both sides are not torn; whoever asks for more uses Rmw.
