@@ -31,6 +31,8 @@ constexpr const char *help_text =
     "  put          until the source may be reused        put_fence  until the data is at the target\n"
     "  get, fetch_add, cas  until the value is here       copy       target's memory to target's memory, remote\n"
     "  am           until the target's handler is known to have returned, header of 8 bytes\n"
+    "  flag         data, its length and a flag put without waiting, until the same rank sees the other's flag, which\n"
+    "               answers it; meanwhile neither makes a call. Before each 300 us of silence\n"
     "  rate_mops    8-byte puts without waiting, 512 and a fence; bandwidth_gbs: 16 MB (2 to 512 transfers), a fence\n"
     "  waiting      the target blocks in sea_counter_wait(); computing: a loop of arithmetic without a call; asleep:\n"
     "               in nanosleep(), and the origin keeps silent for 300 us before each operation that needs the "

@@ -22,7 +22,7 @@ constexpr std::size_t everything_at = 1048576; // the size at which the other st
 rma_case latency(const std::string &name, const floors &beside)
 {
     rma_case c{name, name, "latency_us", word, beside, "", 1, false};
-    c.by_peers = name != "am" && name != "copy";
+    c.by_peers = name != "am" && name != "copy" && name != "flag";
     return c;
 }
 
@@ -31,6 +31,7 @@ std::string shm_floor(const std::string &name, const std::string &target)
     if (name == "get") return "load";
     if (name == "fetch_add") return "cpu_fetch_add";
     if (name == "cas") return "cpu_cas";
+    if (name == "flag") return "cache_line_rtt";
     if (name == "am") return target == "waiting" ? "cache_line_rtt" : "futex_rtt_" + target;
     return "store";
 }
@@ -46,6 +47,7 @@ rma_group small_group(const std::string &path, const std::string &target)
 {
     std::vector<std::string> names = {"put", "put_fence", "get", "fetch_add", "cas", "am"};
     if (target == "waiting") names.push_back("copy");
+    if (target == "computing") names.push_back("flag");
     rma_group group{path, target, {}, path + "/" + target + "/small", false};
     for (const auto &name : names)
         group.cases.push_back(
@@ -84,7 +86,10 @@ rma_group stream_group(const std::string &path, bool quick)
 
 } // namespace
 
-std::vector<std::string> rma_case_names() { return {"put", "put_fence", "get", "fetch_add", "cas", "am", "copy"}; }
+std::vector<std::string> rma_case_names()
+{
+    return {"put", "put_fence", "get", "fetch_add", "cas", "am", "copy", "flag"};
+}
 
 std::vector<rma_group> plan_of(const options &o)
 {

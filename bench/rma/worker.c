@@ -3,8 +3,9 @@
  * onesea-bench-worker-rma --ms M --cores A,B --path shm|net --target STATE CASE:BYTES...
  *
  * Two ranks: rank 0 measures on processor A, rank 1 is the target on processor B and meanwhile waits in
- * sea_counter_wait(), computes in a loop of arithmetic, or sleeps in nanosleep(). Rank 0 ends that by a put with a
- * target counter. Before it measures, it checks that the path is the one asked for and that data comes back unharmed.
+ * sea_counter_wait(), computes in a loop of arithmetic, or sleeps in nanosleep(). Who computes looks at a flag in its
+ * memory now and then, and answers it. Rank 0 ends all that by a put with a target counter. Before it measures, it
+ * checks that the path is the one asked for and that data comes back unharmed.
  */
 #define _GNU_SOURCE
 #include <onesea.h>
@@ -19,8 +20,8 @@
 
 enum { TARGET = 1, AM_ID = 1, BATCH_SHM = 1024, BATCH_NET = 16, COPY_GAP = 64 };
 
-struct control { /* in the target's heap */
-    uint64_t stop;
+struct control { /* in each rank's heap */
+    uint64_t stop, flag;
     sea_counter ended;
 };
 
@@ -30,6 +31,7 @@ struct place {
 
 struct bench {
     struct place at; /* of the target */
+    const struct control *own;
     char *buffer;
     size_t bytes, in_flight, batch;
     uint64_t value, old;
@@ -128,6 +130,31 @@ static void get_many(void *context)
     check(sea_fence(TARGET), "fence");
 }
 
+static void compute(void)
+{
+    static volatile uint64_t x = 1;
+    for (int i = 0; i < 100; i++) x = x * 2862933555777941757u + 3037000493u;
+}
+
+static void put_nowait(sea_addr to, const uint64_t *word)
+{
+    sea_opts opts = SEA_OPTS_INIT;
+    opts.flags = SEA_NOWAIT;
+    check(sea_put(to, word, sizeof *word, &opts), "put");
+}
+
+/* Data, its length and a flag; neither side makes a call until it sees the other's flag. */
+static void flag(void *context)
+{
+    struct bench *b = context;
+    const uint64_t length = sizeof b->value;
+    b->value++;
+    put_nowait(b->at.memory, &b->value);
+    put_nowait(b->at.memory + sizeof b->value, &length);
+    put_nowait(b->at.control + offsetof(struct control, flag), &b->value);
+    while (__atomic_load_n(&b->own->flag, __ATOMIC_ACQUIRE) != b->value) compute();
+}
+
 static const struct named {
     const char *name;
     enum metric metric;
@@ -141,6 +168,7 @@ static const struct named {
     {"cas", METRIC_LATENCY, cas, 1},
     {"copy", METRIC_LATENCY, copy, 1},
     {"am", METRIC_LATENCY, am, 0},
+    {"flag", METRIC_LATENCY, flag, 0},
     {"put_rate", METRIC_RATE, put_many, 0},
     {"put_bw", METRIC_BANDWIDTH, put_many, 0},
     {"get_bw", METRIC_BANDWIDTH, get_many, 0},
@@ -149,6 +177,7 @@ static const struct named {
 /* Inside a node only a message needs the target: nothing else has a reason to let it fall asleep. */
 static double pause_of(const struct named *c, const struct arguments *a)
 {
+    if (c->fn == flag) return MEASURE_ASLEEP_PAUSE_US; /* both have computed for a while */
     return c->batched && strcmp(a->path, "shm") == 0 ? 0 : a->pause_us;
 }
 
@@ -209,7 +238,7 @@ static void origin(struct bench *b, const struct arguments *a, size_t room, int 
     check(sea_fence(TARGET), "fence");
 }
 
-static void target(struct control *control, const char *state)
+static void target(struct control *control, struct place origins, const char *state)
 {
     if (strcmp(state, "waiting") == 0) {
         check(sea_counter_wait(&control->ended, 1, MEASURE_PATIENCE_S), "wait for the end");
@@ -217,12 +246,15 @@ static void target(struct control *control, const char *state)
     }
     const int asleep = strcmp(state, "asleep") == 0;
     const struct timespec nap = {0, 50000000};
-    volatile uint64_t x = 1;
+    uint64_t answered = 0;
     while (__atomic_load_n(&control->stop, __ATOMIC_ACQUIRE) == 0) {
+        const uint64_t seen = __atomic_load_n(&control->flag, __ATOMIC_ACQUIRE);
+        if (seen != answered) put_nowait(origins.control + offsetof(struct control, flag), &seen);
+        answered = seen;
         if (asleep)
             nanosleep(&nap, NULL);
         else
-            for (int i = 0; i < 1000; i++) x = x * 2862933555777941757u + 3037000493u;
+            compute();
     }
 }
 
@@ -283,10 +315,11 @@ int main(int argc, char **argv)
     check(sea_allgather(SEA_TEAM_WORLD, &mine, all, sizeof mine), "allgather");
     check(sea_barrier(SEA_TEAM_WORLD), "barrier");
     b.at = all[TARGET];
+    b.own = sea_local(mine.control);
     if (me == 0)
         origin(&b, &a, room, argc, argv);
     else if (me == TARGET)
-        target(sea_local(mine.control), a.state);
+        target(sea_local(mine.control), all[0], a.state);
     check(sea_barrier(SEA_TEAM_WORLD), "barrier");
     free(b.buffer);
     return sea_finalize() == SEA_OK ? 0 : 1;
