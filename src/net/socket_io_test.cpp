@@ -2,8 +2,10 @@
 // The express socket beside the main one: nothing that arrives is lost when it opens, changes its peer or its mode.
 #include "net/socket_io.hpp"
 
+#include "net/train.hpp"
 #include "net/udp_socket.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -139,4 +141,38 @@ TEST(socket_io, sends_to_everybody_whoever_is_preferred)
     EXPECT_EQ(b_got.size(), 100u);
     EXPECT_EQ(c_got.size(), 100u);
     for (std::uint64_t n : b_got) EXPECT_EQ(n % 2, 0u);
+}
+
+TEST(socket_io, sends_a_train_datagram_by_datagram_where_the_kernel_cuts_none)
+{
+    open_socket a, b;
+    const int on = 1;
+    ASSERT_EQ(setsockopt(a.socket.fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0); // cutting wants checksums
+    socket_io io(a.socket.fd, false), at_b(b.socket.fd, false);
+    std::vector<std::byte> packet(10'000);
+    for (std::size_t i = 0; i < packet.size(); ++i) packet[i] = std::byte(i * 7 + i / 256);
+    datagram d;
+    d.pieces[0] = packet;
+    d.count = 1;
+    d.bytes = packet.size();
+    d.train = 1400;
+    EXPECT_TRUE(io.gso());
+    EXPECT_EQ(io.send(b.where, {&d, 1}), 1u);
+    EXPECT_FALSE(io.gso());
+
+    cut_train expected(d);
+    unsigned come = 0;
+    auto compare = [&](std::span<std::byte> all, std::size_t length, const endpoint &) {
+        for (; !all.empty(); all = all.subspan(std::min(length, all.size()))) {
+            ASSERT_LT(come, expected.count());
+            std::vector<std::byte> sent;
+            for (const iovec &piece : expected.at(come++)) {
+                auto *from = static_cast<const std::byte *>(piece.iov_base);
+                sent.insert(sent.end(), from, from + piece.iov_len);
+            }
+            EXPECT_TRUE(std::ranges::equal(all.first(std::min(length, all.size())), sent)) << come;
+        }
+    };
+    for (int empty = 0; empty < 10;) empty = at_b.receive(compare) ? 0 : empty + 1;
+    EXPECT_EQ(come, expected.count());
 }
