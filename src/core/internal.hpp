@@ -121,9 +121,10 @@ void end_external(engine_held_t, std::uint64_t id, int status, std::string text 
 // the handle is in use at all and of such an operation.
 void *external_context(engine_held_t, sea_op handle, void (*ended)(void *context), bool *ours);
 
-// There is something to do that the caller does not wait for: the dispatcher looks soon, if nobody does, and sends what
-// was held back to share a packet. Any thread.
+// There is something to do that the caller does not wait for: the dispatcher looks at once, if nobody does. Any thread.
 void wake_dispatcher_soon();
+// The caller sent something that it does not wait for: who sleeps wakes in time for its deadlines, no earlier.
+void wake_for_deadlines();
 
 // The memory that `target` may pull of an external operation of this rank; nullptr: there is none, or it has ended.
 const void *external_memory(engine_held_t, std::uint64_t id, int target, std::size_t *bytes);
@@ -151,7 +152,7 @@ struct upper_frame {
 void set_frame_function(upper layer, void (*fn)(const upper_frame &frame));
 
 // Sends one, in order with all others sent by this function to that rank; bytes <= frame_room(rank). It is copied.
-// SEA_OK or SEA_ERR_DEAD (no text). A call that does not wait ends with wake_dispatcher_soon().
+// SEA_OK or SEA_ERR_DEAD (no text). A call that does not wait ends with wake_for_deadlines().
 int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
                const void *payload, std::size_t bytes);
 std::size_t frame_room(int rank);

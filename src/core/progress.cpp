@@ -329,6 +329,12 @@ void started()
         look_if_due();
 }
 
+void wake_for_deadlines()
+{
+    count_start();
+    if (engine().sleep.blocked) kick_if_late();
+}
+
 void wake_dispatcher_soon()
 {
     count_start();

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <thread>
 
 using namespace onesea;
 using namespace onesea::core;
@@ -49,7 +50,7 @@ class late_neighbour final : public idle_transport {
 // What is sent waits for company, until its time has come or flush() is called.
 class holding_transport final : public idle_transport {
   public:
-    std::atomic<unsigned> flushed{0}, timed_out{0};
+    std::atomic<unsigned> flushed{0}, timed_out{0}, polls{0};
 
     void hold(nanoseconds until)
     {
@@ -63,6 +64,7 @@ class holding_transport final : public idle_transport {
     }
     bool poll(nanoseconds now) override
     {
+        ++polls;
         if (now < due_ || !holds_.exchange(false)) return false;
         due_ = never;
         ++timed_out;
@@ -144,12 +146,31 @@ TEST_F(ProgressTest, what_was_held_back_goes_in_time_though_the_program_only_sta
         {
             locked lock = enter();
             held->hold(now_ns() + 20'000);
-            started();
+            i % 2 ? started() : wake_for_deadlines();
         }
         for (const nanoseconds end = now_ns() + 300'000; now_ns() < end;) continue;
     }
     EXPECT_GE(held->timed_out, 10u) << "the dispatcher kept away while operations were started";
     EXPECT_EQ(held->flushed, 0u);
+}
+
+TEST_F(ProgressTest, what_went_at_once_wakes_nobody)
+{
+    added<holding_transport> idle;
+    auto looks = [&] {
+        locked lock = enter();
+        return idle->polls.load();
+    };
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // the dispatcher sleeps
+    const unsigned calls = 200, before = looks();
+    for (unsigned i = 0; i < calls; ++i) {
+        {
+            locked lock = enter();
+            wake_for_deadlines();
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    EXPECT_LT(looks() - before, calls / 2);
 }
 
 } // namespace

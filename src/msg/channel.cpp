@@ -152,7 +152,7 @@ int run_request(const asking &a, channel_request r)
     });
     const core::locked lock = core::enter();
     cancelled().carry_out();
-    if (!waits(a.opts)) core::wake_dispatcher_soon();
+    if (!waits(a.opts)) core::wake_for_deadlines();
     if (status != SEA_ERR_TIMEOUT || !limited) return status;
     if (*outcome == SEA_ERR_TIMEOUT) table().withdraw(a.name, token);
     return *outcome;

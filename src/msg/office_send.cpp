@@ -179,7 +179,7 @@ int office::send_remote(core::engine_held_t, const parcel &p)
     }
     core::count_message(p.rank, p.bytes);
     send_in_frames(p);
-    core::wake_dispatcher_soon();
+    core::wake_for_deadlines();
     return SEA_OK;
 }
 
