@@ -165,8 +165,8 @@ void count_message(int rank, std::uint64_t bytes);
 struct progress_source {
     // A round of work, under the lock: true if anything happened. Bounded; others wait meanwhile.
     bool (*poll)();
-    // Asked under the lock before a thread sleeps, when doorbells are already answered: how long it may, at most; 0:
-    // there is work.
+    // Asked under the lock before a thread sleeps, when doorbells are already answered, and behind each start while it
+    // does: how long it may, at most; 0: there is work.
     nanoseconds (*rest)();
     // The rank has ended (SEA_ERR_DEAD), or its link was given up (SEA_ERR_LINK). Under the lock.
     void (*gone)(int rank, int status);

@@ -312,12 +312,19 @@ static std::uint64_t count_start()
     if (s.waiters.load(std::memory_order_relaxed) == 0 && now_ns() - s.last_look > look_due) progress_once();
 }
 
+// Whether what the caller started has to be done before the sleeper would look: it asks what it asked when it fell
+// asleep.
 [[gnu::noinline]] static void kick_if_late()
 {
     auto &e = engine();
+    const nanoseconds until = e.sleep.blocked_until;
     nanoseconds deadline = e.startable.empty() ? never : 0;
     e.for_each_transport([&](const transport &t) { deadline = std::min(deadline, t.deadline()); });
-    if (deadline < e.sleep.blocked_until) kick();
+    if (deadline >= until) {
+        const nanoseconds rest = sources_rest();
+        if (rest != never) deadline = rest == 0 ? 0 : now_ns() + rest;
+    }
+    if (deadline < until) kick();
 }
 
 void started()

@@ -76,6 +76,14 @@ class holding_transport final : public idle_transport {
     nanoseconds due_ = never;
 };
 
+// Work of a layer above, as the messages have it: nothing of it is known to a transport.
+std::atomic<bool> work_above{false};
+
+[[maybe_unused]] const bool source_added = [] {
+    add_progress_source({[] { return work_above.exchange(false); }, [] { return work_above ? 0 : never; }, nullptr});
+    return true;
+}();
+
 // A job of one; a process can be in one only.
 class ProgressTest : public testing::Test {
   protected:
@@ -171,6 +179,21 @@ TEST_F(ProgressTest, what_went_at_once_wakes_nobody)
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     EXPECT_LT(looks() - before, calls / 2);
+}
+
+TEST_F(ProgressTest, what_a_layer_above_has_to_do_is_done_though_the_program_makes_no_other_call)
+{
+    for (auto *end_of_call : {&started, &wake_for_deadlines}) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // the dispatcher sleeps
+        {
+            locked lock = enter();
+            work_above = true;
+            end_of_call();
+        }
+        for (const nanoseconds end = now_ns() + 10'000'000'000; work_above && now_ns() < end;)
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        EXPECT_FALSE(work_above.exchange(false)) << "it slept on";
+    }
 }
 
 } // namespace
