@@ -197,7 +197,10 @@ int sea_unregister(sea_addr address);
  * a rank of its node), else NULL. Valid as long as the segment is. */
 void *sea_local(sea_addr address);
 
-/* The same, but NULL unless all `bytes` bytes from there are in that allocation or registration. */
+/* The same for `bytes` bytes from there (0: as 1): NULL unless all of them are in one registration, or in one
+ * allocation, which goes on to the next multiple of 64 bytes. Both are any thread's, and tell why there is none by
+ * sea_last_error() (SEA_ERR_ADDRESS, SEA_ERR_STATE before sea_init()). A call beside the sea_unregister() or
+ * sea_heap_free() of the same memory may still find it. */
 void *sea_local_range(sea_addr address, size_t bytes);
 
 /* The global address of a byte in this rank's heap or in a registration of this rank (the newest that holds it).

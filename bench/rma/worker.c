@@ -136,6 +136,7 @@ static void compute(void)
     for (int i = 0; i < 100; i++) x = x * 2862933555777941757u + 3037000493u;
 }
 
+/* The word stays as it is until it has arrived. */
 static void put_nowait(sea_addr to, const uint64_t *word)
 {
     sea_opts opts = SEA_OPTS_INIT;
@@ -147,7 +148,7 @@ static void put_nowait(sea_addr to, const uint64_t *word)
 static void flag(void *context)
 {
     struct bench *b = context;
-    const uint64_t length = sizeof b->value;
+    static const uint64_t length = sizeof b->value;
     b->value++;
     put_nowait(b->at.memory, &b->value);
     put_nowait(b->at.memory + sizeof b->value, &length);
@@ -249,8 +250,10 @@ static void target(struct control *control, struct place origins, const char *st
     uint64_t answered = 0;
     while (__atomic_load_n(&control->stop, __ATOMIC_ACQUIRE) == 0) {
         const uint64_t seen = __atomic_load_n(&control->flag, __ATOMIC_ACQUIRE);
-        if (seen != answered) put_nowait(origins.control + offsetof(struct control, flag), &seen);
-        answered = seen;
+        if (seen != answered) { /* so the answer before has arrived */
+            answered = seen;
+            put_nowait(origins.control + offsetof(struct control, flag), &answered);
+        }
         if (asleep)
             nanosleep(&nap, NULL);
         else

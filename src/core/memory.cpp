@@ -173,17 +173,9 @@ int sea_unregister(sea_addr address)
     return s;
 }
 
-void *sea_local(sea_addr address)
+static void *local_memory(const char *function, sea_addr address, std::size_t bytes)
 {
-    sea_window_ *window;
-    std::uint64_t *word;
-    if (sea_fast_word_(address & ~sea_addr(7), &window, &word)) return reinterpret_cast<char *>(word) + address % 8;
-    return sea_local_range(address, 1);
-}
-
-void *sea_local_range(sea_addr address, std::size_t bytes)
-{
-    if (check_started("sea_local")) return nullptr;
+    if (check_started(function)) return nullptr;
     auto &e = engine();
     int rank = rank_of(address);
     std::uint64_t offset = sea_addr_offset(address);
@@ -194,11 +186,20 @@ void *sea_local_range(sea_addr address, std::size_t bytes)
         if (const shm::segment *s = e.shm->own_segments().find(offset, bytes))
             return reinterpret_cast<void *>(s->memory + (offset - s->offset));
     }
-    fail(SEA_ERR_ADDRESS,
-         "sea_local: {} bytes at {:#x} (rank {}, offset {:#x}) are not live memory of this process or its node", bytes,
-         address, rank, offset);
+    fail(SEA_ERR_ADDRESS, "{}: {:#x} (rank {}, offset {:#x}, {} byte{}) is not live memory of this process or its node",
+         function, address, rank, offset, bytes, bytes == 1 ? "" : "s");
     return nullptr;
 }
+
+void *sea_local(sea_addr address)
+{
+    sea_window_ *window;
+    std::uint64_t *word;
+    if (sea_fast_word_(address & ~sea_addr(7), &window, &word)) return reinterpret_cast<char *>(word) + address % 8;
+    return local_memory("sea_local", address, 1);
+}
+
+void *sea_local_range(sea_addr address, std::size_t bytes) { return local_memory("sea_local_range", address, bytes); }
 
 int sea_global(const void *memory, sea_addr *address)
 {

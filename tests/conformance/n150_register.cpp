@@ -255,3 +255,32 @@ STEP(159, memory_is_found_while_other_registrations_come_and_go)
     CHECK_EQ(static_cast<void *>(nullptr), sea_local(mine));
     t.sync();
 }
+
+LIGHT_STEP(160, a_range_is_local_only_if_one_allocation_or_registration_holds_it)
+{
+    std::vector<unsigned char> own(2000);
+    sea_addr heap = SEA_NULL, next = SEA_NULL, registered = SEA_NULL;
+    REQUIRE_OK(sea_heap_alloc(t.rank, 640, &heap)); // a multiple of every granule: nothing is behind it
+    REQUIRE_OK(sea_heap_alloc(t.rank, 640, &next));
+    REQUIRE_OK(sea_register(own.data(), 1000, 0, &registered));
+    const std::vector<sea_addr> heaps = t.exchange(heap), owns = t.exchange(registered);
+    for (int peer : t.peers()) {
+        for (auto [a, n] : {std::pair(heaps[std::size_t(peer)], 640), std::pair(owns[std::size_t(peer)], 1000)}) {
+            const std::size_t bytes = std::size_t(n);
+            void *const first = sea_local(a);
+            CHECK_EQ(first, sea_local_range(a, bytes));
+            CHECK_EQ(first, sea_local_range(a, 0));
+            CHECK_EQ(sea_local(a + bytes - 1), sea_local_range(a + bytes - 1, 1));
+            for (std::size_t from : {std::size_t(0), std::size_t(1), bytes - 1}) {
+                CHECK(!sea_local_range(a + from, bytes - from + 1));
+                CHECK(!sea_local_range(a + from, ~std::size_t(0)));
+            }
+        }
+        CHECK_EQ(peer == t.rank, sea_local_range(owns[std::size_t(peer)], 1000) != nullptr);
+        CHECK_EQ(t.local(peer), sea_local_range(heaps[std::size_t(peer)], 640) != nullptr);
+    }
+    t.sync();
+    for (sea_addr a : {heap, next}) CHECK_OK(sea_heap_free(a));
+    CHECK_OK(sea_unregister(registered));
+    CHECK(!sea_local_range(heap, 640) && !sea_local_range(heap, 0) && !sea_local_range(registered, 1));
+}
