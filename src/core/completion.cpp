@@ -286,7 +286,10 @@ int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remot
         return SEA_OK;
     }
     auto ready = [&] { return op->state == operation::phase::done || (!until_remote && op->local_done); };
-    if (ready() && op->state != operation::phase::done) started(); // the rest of it goes on without this thread
+    if (op->state == operation::phase::done)
+        wake_if_late(); // for what it told others
+    else if (ready())
+        started(); // the rest of it goes on without this thread
     int status = wait(lock, ready, thread_deadline());
     if (status == SEA_OK && op->state == operation::phase::done) {
         status = op->status;

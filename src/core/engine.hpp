@@ -39,6 +39,7 @@ struct quick_puts : delivery {
 // What this rank keeps of a rank that it has dealt with.
 struct peer {
     std::uint32_t unfinished[2] = {0, 0}; // operations by epoch; a fence starts a new epoch and waits for the old one
+    std::uint32_t turns = 0;              // of the epoch
     std::uint8_t epoch = 0;
     std::uint32_t ordered = 0;        // unfinished operations with SEA_ORDERED
     std::uint32_t ordered_checks = 0; // of them, those that ask for an extent first

@@ -100,8 +100,10 @@ void end_external(engine_held_t, std::uint64_t id, int status, std::string text)
     if (!op) return;
     if (status != SEA_OK && !text.empty()) note_error(op, status, std::move(text));
     part_done(op, status);
+    const bool others_start = !engine().startable.empty();
     run_startable();
     notify_progress();
+    if (others_start) wake_if_late(); // the call in which this one ended may not wait
 }
 
 void end_external(std::uint64_t id, int status, std::string text)

@@ -24,12 +24,15 @@ int fence_one(locked &lock, int rank, nanoseconds deadline)
     if (found == e.peers.end()) return SEA_OK;
     peer &p = *found->second;
     int old = -1;
+    std::uint32_t own_turn = 0;
     auto ready = [&] {
         if (old < 0 && p.unfinished[1 - p.epoch] == 0) {
             old = p.epoch;
             p.epoch = std::uint8_t(1 - p.epoch);
+            own_turn = ++p.turns;
         }
-        return old >= 0 && p.unfinished[old] == 0;
+        // A later turn says so as well: it had to find the old epoch empty, and what is in it now is newer.
+        return old >= 0 && (p.unfinished[old] == 0 || p.turns != own_turn);
     };
     if (int s = wait(lock, ready, deadline)) return s;
     int status = std::exchange(p.first_error, SEA_OK);

@@ -125,6 +125,8 @@ void *external_context(engine_held_t, sea_op handle, void (*ended)(void *context
 void wake_dispatcher_soon();
 // The caller sent something that it does not wait for: who sleeps wakes in time for its deadlines, no earlier.
 void wake_for_deadlines();
+// The same for what a call of any kind has led to besides: an answer, what starts behind something that has ended.
+void wake_if_late();
 
 // The memory that `target` may pull of an external operation of this rank; nullptr: there is none, or it has ended.
 const void *external_memory(engine_held_t, std::uint64_t id, int target, std::size_t *bytes);

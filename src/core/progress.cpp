@@ -122,7 +122,7 @@ bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
     ++e.counts->process().sleeps;
     s.blocked = true;
     ++s.arms;
-    s.blocked_by_dispatcher = is_dispatcher;
+    s.blocked_by_dispatcher = is_dispatcher && !in_handler; // a handler may wait like the program
     bool quiet = true;
     e.for_each_transport([&](transport &t) {
         quiet &= t.arm(s.waiters.load() > 0);
@@ -318,7 +318,7 @@ static std::uint64_t count_start()
 {
     auto &e = engine();
     const nanoseconds until = e.sleep.blocked_until;
-    nanoseconds deadline = e.startable.empty() ? never : 0;
+    nanoseconds deadline = e.startable.empty() && !e.answers_follow() ? never : 0;
     e.for_each_transport([&](const transport &t) { deadline = std::min(deadline, t.deadline()); });
     if (deadline >= until) {
         const nanoseconds rest = sources_rest();
@@ -336,10 +336,15 @@ void started()
         look_if_due();
 }
 
+void wake_if_late()
+{
+    if (engine().sleep.blocked) kick_if_late();
+}
+
 void wake_for_deadlines()
 {
     count_start();
-    if (engine().sleep.blocked) kick_if_late();
+    wake_if_late();
 }
 
 void wake_dispatcher_soon()

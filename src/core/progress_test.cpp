@@ -196,4 +196,38 @@ TEST_F(ProgressTest, what_a_layer_above_has_to_do_is_done_though_the_program_mak
     }
 }
 
+// Another thread turns the epoch again before the first has seen that its own has ended.
+TEST_F(ProgressTest, a_fence_waits_for_nothing_that_began_behind_a_later_one)
+{
+    peer *p = nullptr;
+    unsigned epoch = 0;
+    auto turned = [&] {
+        locked lock = enter();
+        return p->epoch != epoch;
+    };
+    {
+        locked lock = enter();
+        p = &engine().peer_of(0);
+        epoch = p->epoch;
+        ++p->unfinished[epoch];
+    }
+    std::atomic<int> status{-1};
+    std::thread first([&] {
+        sea_set_timeout(20);
+        status = sea_fence(0);
+    });
+    while (!turned()) std::this_thread::yield();
+    {
+        locked lock = enter();
+        --p->unfinished[epoch];
+        EXPECT_EQ(fence_everything(lock, deadline_after(20)), SEA_OK);
+        ++p->unfinished[p->epoch];
+        nudge(engine_held);
+    }
+    first.join();
+    EXPECT_EQ(status, SEA_OK);
+    locked lock = enter();
+    --p->unfinished[p->epoch];
+}
+
 } // namespace

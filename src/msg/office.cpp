@@ -449,6 +449,7 @@ void office::settle(core::engine_held_t)
 {
     if (settling_) return; // the round that is under way sees the rest
     settling_ = true;
+    bool sent = false;
     while (work_.load(std::memory_order_relaxed) && work_.exchange(false)) {
         running_.finished.clear();
         running_.to_fetch.clear();
@@ -461,6 +462,7 @@ void office::settle(core::engine_held_t)
             nudge = std::exchange(nudge_, false);
         }
         for (unsigned slot : running_.knocks) core::knock(slot, shm::asleep_for_messages);
+        sent |= !running_.grants.empty() || !running_.to_fetch.empty();
         for (int rank : running_.grants) grant(rank);
         for (request *r : running_.to_fetch)
             if (slot_of(r->source) != no_slot)
@@ -473,6 +475,7 @@ void office::settle(core::engine_held_t)
                                r->status == SEA_OK ? std::string() : end_text(*r));
     }
     settling_ = false;
+    if (sent) core::wake_if_late(); // the call may not wait
 }
 
 } // namespace onesea::msg

@@ -25,7 +25,11 @@ office::neighbour &office::neighbour_at(unsigned slot)
 
 int office::send_eager(const parcel &p)
 {
-    if (p.rank == me_) return send_self(p);
+    if (p.rank == me_) {
+        const int s = send_self(p);
+        if (work_.load(std::memory_order_relaxed)) settle(); // another thread may sleep until it comes
+        return s;
+    }
     const unsigned slot = slot_of(p.rank);
     if (slot == no_slot) {
         if (p.bytes > net_eager) return must_offer;

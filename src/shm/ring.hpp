@@ -71,6 +71,11 @@ class ring {
     {
         return control_->head.load(std::memory_order_relaxed) == control_->tail.load(std::memory_order_acquire);
     }
+    // Consumer: something consumed has not been published.
+    bool unpublished() const
+    {
+        return control_->executed.load(std::memory_order_relaxed) != control_->head.load(std::memory_order_relaxed);
+    }
     // Consumer: lets the producer know that everything consumed so far has taken effect; false if it knew.
     bool publish_executed()
     {

@@ -198,10 +198,9 @@ bool shm_transport::progress_sending()
             consume_from(p.slot, INT_MAX); // notices that belong to what was executed are in that ring already
             any |= settle(p, executed);
         }
-        if (!p.queued.empty() && push_queued(p)) {
-            any = true;
-            if (p.from.publish_executed()) ring_if_asleep(p.slot, asleep_for_messages);
-        }
+        if (!p.queued.empty() && push_queued(p)) any = true;
+        // Also where send() has found room for what was queued: consume_from() has left this then.
+        if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(p.slot, asleep_for_messages);
         if (p.queued.empty() && p.in_ring.empty()) {
             p.listed = false;
             sending_[i] = sending_.back();
@@ -243,7 +242,7 @@ bool shm_transport::arm(bool for_memory)
     for (unsigned s : sending_) {
         peer &p = *peers_[s];
         if (!p.in_ring.empty() && p.in_ring.front().end <= p.to.executed()) return false;
-        if (!p.queued.empty() && p.to.position() == p.to.executed()) return false;
+        if (p.queued.empty() ? p.from.unpublished() : p.to.position() == p.to.executed()) return false;
     }
     return true;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program has started goes on while it computes: it makes no other call, and looks at its own memory only.
+#include "gate.hpp"
 #include "places.hpp"
 
 #include "onesea/channel.h"
-#include "onesea/message.h"
 
+#include <atomic>
 #include <vector>
 
 using namespace proof;
@@ -13,7 +14,6 @@ namespace {
 
 constexpr sea_team world = SEA_TEAM_WORLD;
 constexpr int tag = 79;
-constexpr double limit = 20; // until what was started must have happened
 
 // Ranks in twos: the even one computes, the odd one works with it. The last of an odd number has nothing to do.
 struct couple {
@@ -23,22 +23,9 @@ struct couple {
     explicit couple(const run &t) : other(t.rank ^ 1), whole(other < t.size), computes(t.rank % 2 == 0) {}
 };
 
-sea_opts without_waiting()
-{
-    sea_opts o = SEA_OPTS_INIT;
-    o.flags = SEA_NOWAIT;
-    return o;
-}
-
-// Waits as a program does that computes: nothing of the library is called.
 bool comes(const std::uint64_t *word, std::uint64_t value)
 {
-    const double end = now() + limit;
-    while (peek8(word) != value) {
-        if (now() > end) return false;
-        pause_for(0.0005);
-    }
-    return true;
+    return proof::comes([&] { return peek8(word) == value; });
 }
 
 // A word of each rank that the other of its couple writes.
@@ -374,4 +361,51 @@ STEP(796, messages_and_channels_run_while_both_ends_compute)
         CHECK_OK(sea_channel_close(i ? to : from, &c));
     }
     CHECK_OK(sea_wait_all(closed, 2, 30));
+}
+
+STEP(797, what_starts_behind_an_operation_goes_though_the_call_that_ends_it_does_not_wait)
+{
+    const couple c(t);
+    const flag done(t, c);
+    const int n = t.times(4000);
+    const std::vector<int> out(static_cast<std::size_t>(n), t.rank);
+    gate before(t);
+    const sea_opts o = without_waiting(before.op());
+    if (c.whole && c.computes)
+        for (const int &word : out) CHECK_OK(sea_message_send(world, c.other, tag, &word, sizeof word, &o));
+    t.sync();
+    pause_for(0.2);
+    before.open();
+    if (c.whole && c.computes) {
+        REQUIRE(done.comes(1));
+    } else if (c.whole) {
+        pause_for(0.3);
+        for (int i = 0; i < n; ++i) {
+            int in = -1;
+            CHECK_OK(sea_message_receive(world, c.other, tag, &in, sizeof in, nullptr, nullptr));
+            CHECK_EQ(c.other, in);
+        }
+        done.raise_there(1);
+    }
+    t.sync();
+}
+
+STEP(798, an_error_is_told_though_the_call_that_finds_it_does_not_wait)
+{
+    std::atomic<int> told{0};
+    auto count = [](int, int, int, void *counted) { ++*static_cast<std::atomic<int> *>(counted); };
+    CHECK_OK(sea_on_error(count, &told));
+    const int right = (t.rank + 1) % t.size;
+    const std::uint64_t word = 1;
+    {
+        gate before(t);
+        const sea_opts o = without_waiting(before.op());
+        CHECK_OK(sea_put((sea_addr(unsigned(right)) << SEA_OFFSET_BITS) + SEA_OFFSET_MASK - 63, &word, 8, &o));
+        pause_for(0.05);
+        before.open();
+        CHECK(comes([&] { return told == 1; }));
+    }
+    CHECK_EQ(SEA_ERR_ADDRESS, sea_fence(right));
+    CHECK_OK(sea_on_error(nullptr, nullptr));
+    t.sync();
 }
