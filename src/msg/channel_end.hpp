@@ -46,7 +46,8 @@ struct channel_fetch {
     std::shared_ptr<int> outcome;
 };
 
-// What an end needs of the outside. Nothing of it calls back into the end but fetched(), which may come at once.
+// What an end needs of the outside. Two calls may come back into the end before they return: fetch(), with fetched(),
+// and end(), which starts what has waited for the operation.
 class channel_courier {
   public:
     // The most bytes that one note carries.
@@ -88,8 +89,10 @@ class channel_end {
     bool sends() const { return sends_; }
     std::uint64_t index() const { return index_; }
     bool open() const { return open_; } // no close has been asked for
-    bool over() const { return over_ && fetching_ == 0; }
-    bool busy() const { return busy_; } // advance() is running: what is over is seen by its caller
+
+    // Around every use: calls come back, and only the outermost may forget the end. leave(): it has to.
+    void enter() { ++inside_; }
+    bool leave() { return --inside_ == 0 && over_ && fetching_ == 0; }
 
     // ---- by this rank ----
     void opened();                                              // tells the sender
@@ -127,6 +130,7 @@ class channel_end {
     bool busy_ = false;
     int gone_ = SEA_OK; // why the peer is no more
     std::uint32_t fetching_ = 0;
+    std::uint32_t inside_ = 0; // uses that have not returned
     ring_queue<channel_request> requests_;
     std::size_t most_requests_ = 0;                      // since their memory was given back
     ring_queue<arrival> arrived_;                        // receiver

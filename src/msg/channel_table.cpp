@@ -38,10 +38,15 @@ const channel_end *channel_table::find(sea_channel name) const
 template <class Use>
 void channel_table::visit(sea_channel name, Use &&use)
 {
-    channel_end *e = end(name);
-    if (!e) return;
-    use(*e);
-    if (e->over()) forget(name);
+    if (channel_end *e = end(name)) visit(*e, use);
+}
+
+template <class Use>
+void channel_table::visit(channel_end &e, Use &&use)
+{
+    e.enter();
+    use(e);
+    if (e.leave()) forget(e.name());
 }
 
 sea_channel channel_table::open(int peer, bool sends)
@@ -85,14 +90,10 @@ void channel_table::withdraw(sea_channel name, std::uint64_t token)
     visit(name, [&](channel_end &e) { e.withdraw(token); });
 }
 
-// The end stays as long as one of its fetches is under way. If it is inside a visit now, it is forgotten there.
+// The end stays as long as one of its fetches is under way.
 void channel_table::fetched(channel_fetch *f, int status)
 {
-    channel_end *e = f->end;
-    const sea_channel name = e->name();
-    const bool inside = e->busy();
-    e->fetched(f, status);
-    if (!inside && e->over()) forget(name);
+    visit(*f->end, [&](channel_end &e) { e.fetched(f, status); });
 }
 
 void channel_table::forget(sea_channel name)

@@ -65,6 +65,8 @@ class channel_table {
     // Lets `use` work on an end and forgets the end if it is over then.
     template <class Use>
     void visit(sea_channel name, Use &&use);
+    template <class Use>
+    void visit(channel_end &e, Use &&use);
     void hear(channel_end &e, channel_note note, std::uint64_t id, std::span<const std::byte> payload);
     void hear_early(const wire_name &name, channel_note note, std::uint64_t id);
     void forget(sea_channel name);

@@ -28,6 +28,7 @@ struct member final : channel_courier {
     int me;
     channel_table table{*this};
     std::map<std::uint64_t, operation> operations;
+    std::map<std::uint64_t, std::function<void()>> dependents; // run inside the end of an operation
     std::uint64_t last = 0;
 
     member(world &w, int rank) : all(w), me(rank) {}
@@ -42,14 +43,25 @@ struct member final : channel_courier {
         if (op.status != 1) return;
         op.status = status;
         ++op.ends;
+        if (auto next = dependents.extract(id)) next.mapped()();
     }
 
     std::uint64_t run(sea_channel name, channel_request r)
     {
-        const std::uint64_t token = table.add(name, r);
-        operations[++last].memory = r.memory;
-        table.started(name, token, last);
+        start(name, table.add(name, r), r.memory);
         return last;
+    }
+    void start(sea_channel name, std::uint64_t token, const void *memory)
+    {
+        operations[++last].memory = memory;
+        table.started(name, token, last);
+    }
+    // A close with another operation as its start condition.
+    void close_after(std::uint64_t id, sea_channel name)
+    {
+        channel_request r;
+        r.closes = true;
+        dependents[id] = [this, name, token = table.add(name, r)] { start(name, token, nullptr); };
     }
     std::uint64_t send(sea_channel name, std::vector<std::byte> &data)
     {
@@ -289,6 +301,26 @@ TEST(channel, opened_and_closed_before_the_sender_is_there)
     EXPECT_EQ(SEA_OK, b.status(closing));
     EXPECT_EQ(SEA_OK, a.status(other));
     EXPECT_EQ(0u, a.table.ends() + b.table.ends() + a.table.strangers());
+}
+
+TEST(channel, a_close_that_starts_inside_the_end_of_a_receive_forgets_its_end_once)
+{
+    for (std::size_t bytes : {100, 5000}) {
+        pair p;
+        auto sent = message(bytes, 3);
+        std::vector<std::byte> buffer(bytes);
+        p.all.settle();
+        const auto receive = p.b.receive(p.to, buffer, nullptr);
+        p.b.close_after(receive, p.to);
+        p.a.send(p.from, sent);
+        const auto closing = p.a.close(p.from);
+        p.all.settle();
+        EXPECT_EQ(SEA_OK, p.b.status(receive));
+        EXPECT_EQ(sent, buffer);
+        EXPECT_EQ(SEA_OK, p.b.status(p.b.last)) << "the close";
+        EXPECT_EQ(SEA_OK, p.a.status(closing));
+        EXPECT_EQ(0u, p.a.table.ends() + p.b.table.ends());
+    }
 }
 
 TEST(channel, the_death_of_the_sender_leaves_what_has_come_whole)
