@@ -53,14 +53,9 @@ channel_request *channel_end::find(std::uint64_t token)
 void channel_end::started(std::uint64_t token, std::uint64_t operation)
 {
     channel_request *r = find(token);
-    if (!r) return;
+    if (!r || r->state == channel_request::phase::dropped) return outside_.end(operation, SEA_OK, {}); // withdrawn
     r->operation = operation;
-    if (r->state == channel_request::phase::withdrawn) {
-        r->state = channel_request::phase::dropped;
-        outside_.end(operation, SEA_OK, {});
-    } else {
-        r->state = channel_request::phase::ready;
-    }
+    r->state = channel_request::phase::ready;
     advance();
 }
 
@@ -77,12 +72,9 @@ void channel_end::withdraw(std::uint64_t token)
 {
     channel_request *r = find(token);
     if (!r || r->closes) return;
-    if (r->state == channel_request::phase::held) {
-        r->state = channel_request::phase::withdrawn;
-        return;
-    }
+    const bool ready = r->state == channel_request::phase::ready;
     r->state = channel_request::phase::dropped;
-    outside_.end(r->operation, SEA_OK, {}); // its call has told that the time has passed
+    if (ready) outside_.end(r->operation, SEA_OK, {}); // its call has told that the time has passed
     advance();
 }
 

@@ -67,7 +67,7 @@ class channel_courier {
 };
 
 struct channel_request {
-    enum class phase : std::uint8_t { held, ready, withdrawn, dropped };
+    enum class phase : std::uint8_t { held, ready, dropped };
     std::uint64_t token = 0;
     std::uint64_t operation = 0; // from ready on
     void *memory = nullptr;

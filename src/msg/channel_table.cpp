@@ -77,6 +77,7 @@ std::uint64_t channel_table::add(sea_channel name, channel_request r)
 
 void channel_table::started(sea_channel name, std::uint64_t token, std::uint64_t operation)
 {
+    if (!end(name)) return outside_.end(operation, SEA_OK, {}); // it was withdrawn, and the channel closed
     visit(name, [&](channel_end &e) { e.started(token, operation); });
 }
 

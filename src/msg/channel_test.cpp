@@ -386,19 +386,40 @@ TEST(channel, a_request_whose_condition_failed_or_that_was_withdrawn_is_passed_o
     r.memory = one.data();
     r.bytes = one.size();
     const auto failed = p.a.table.add(p.from, r), late = p.a.table.add(p.from, r);
-    p.a.send(p.from, two);
-    p.a.table.cancelled(p.from, failed);
-    p.a.table.withdraw(p.from, late);
+    const auto second = p.a.send(p.from, two);
     std::vector<std::byte> buffer(10);
     const auto receive = p.b.receive(p.to, buffer, nullptr);
     p.all.settle();
-    EXPECT_EQ(1, p.b.status(receive)) << "nobody may touch a request before its condition is known";
-    p.a.operations[++p.a.last].memory = one.data();
-    p.a.table.started(p.from, late, p.a.last);
+    p.a.table.cancelled(p.from, failed);
     p.all.settle();
-    EXPECT_EQ(SEA_OK, p.a.status(p.a.last));
+    EXPECT_EQ(1, p.b.status(receive));
+    p.a.table.withdraw(p.from, late);
+    p.all.settle();
+    EXPECT_EQ(SEA_OK, p.a.status(second)) << "its condition may never come true";
     EXPECT_EQ(SEA_OK, p.b.status(receive));
     EXPECT_EQ(two, buffer);
+}
+
+TEST(channel, a_withdrawn_request_ends_when_its_condition_comes_true_whatever_has_become_of_the_channel)
+{
+    for (bool closed : {false, true}) {
+        pair p;
+        auto one = message(10, 1);
+        channel_request r;
+        r.memory = one.data();
+        r.bytes = one.size();
+        const auto before = p.a.table.add(p.from, r), late = p.a.table.add(p.from, r);
+        p.a.table.withdraw(p.from, late);
+        if (closed) {
+            p.a.table.withdraw(p.from, before);
+            p.a.close(p.from);
+            p.b.close(p.to);
+            p.all.settle();
+            EXPECT_EQ(0u, p.a.table.ends() + p.b.table.ends());
+        }
+        p.a.start(p.from, late, one.data());
+        EXPECT_EQ(SEA_OK, p.a.status(p.a.last));
+    }
 }
 
 TEST(channel, a_close_whose_condition_failed_leaves_the_channel_open)
