@@ -291,7 +291,9 @@ int MP_cancel(MP_request *number)
     if (r->sends)
         return fail(MP_ERR_REQUEST, "MP_cancel: the request is a send to rank %d; only receives can be withdrawn",
                     r->rank);
-    const int status = sea_message_cancel(r->op.load(std::memory_order_relaxed));
+    const sea_op op = r->op.load(std::memory_order_relaxed);
+    if (op == SEA_OP_NONE) return MP_OK; // it was complete at once
+    const int status = sea_message_cancel(op);
     return status == SEA_OK ? MP_OK : fail_below(status, "MP_cancel");
 }
 
