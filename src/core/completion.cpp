@@ -4,7 +4,9 @@
 #include "core/engine.hpp"
 #include "core/transfer.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 
 namespace onesea::core {
 namespace {
@@ -126,6 +128,29 @@ start_time when_to_start(operation *op)
     }
     op->after = SEA_OP_NONE;
     return held_by_order(op) ? start_time::later : start_time::now;
+}
+
+namespace {
+
+// Its place among those that follow keeps the order of the others: so they start.
+template <class List>
+void take_out(List &list, std::uint32_t index)
+{
+    if (auto found = std::find(list.rbegin(), list.rend(), index); found != list.rend())
+        list.erase(std::next(found).base());
+}
+
+} // namespace
+
+void stop_waiting(operation *op)
+{
+    auto &e = engine();
+    if (op->after == SEA_OP_ALL)
+        --e.waiting_for_all;
+    else if (operation *before = e.operations.find(op->after))
+        take_out(before->dependents, op->index);
+    take_out(e.startable, op->index); // its number may be used again before that list is looked at
+    op->after = SEA_OP_NONE;
 }
 
 void begin_start(operation *op)

@@ -180,6 +180,7 @@ void run_or_defer(operation *op, Start &&start)
         return;
     }
 }
+void stop_waiting(operation *op); // a deferred one: nothing will start it any more
 void start_who_waits_for_all();
 void local_completion(operation *op);
 void maybe_release(operation *op);             // gives it back to the table if nothing refers to it any more

@@ -119,6 +119,19 @@ void *external_context(engine_held_t, sea_op handle, void (*ended)(void *), bool
     return *ours && op->state != operation::phase::done ? op->context : nullptr;
 }
 
+bool end_unstarted(engine_held_t, sea_op handle, int status, std::string text)
+{
+    operation *op = engine().operations.find(handle);
+    if (!op || !op->external || op->state != operation::phase::deferred) return false;
+    const auto start = std::move(op->start); // what it holds may outlive the operation's place
+    stop_waiting(op);
+    note_error(op, status, std::move(text));
+    complete(op, status);
+    run_startable();
+    notify_progress();
+    return true;
+}
+
 bool others_wait(engine_held_t) { return engine().sleep.entering.load(std::memory_order_relaxed) > 0; }
 
 const void *external_memory(engine_held_t, std::uint64_t id, int target, std::size_t *bytes)

@@ -121,6 +121,9 @@ void end_external(engine_held_t, std::uint64_t id, int status, std::string text 
 // the handle is in use at all and of such an operation.
 void *external_context(engine_held_t, sea_op handle, void (*ended)(void *context), bool *ours);
 
+// Completes one whose start condition has not come true; its start is never called. False: it has come true.
+bool end_unstarted(engine_held_t, sea_op handle, int status, std::string text);
+
 // There is something to do that the caller does not wait for: the dispatcher looks at once, if nobody does. Any thread.
 void wake_dispatcher_soon();
 // The caller sent something that it does not wait for: who sleeps wakes in time for its deadlines, no earlier.

@@ -246,7 +246,8 @@ int sea_message_cancel(sea_op op)
     bool ours = false;
     auto *r = static_cast<request *>(core::external_context(core::engine_held, op, drop_request, &ours));
     if (!ours) return fail(SEA_ERR_HANDLE, "{}: {:#x} is not the handle of a receive in use", function, op);
-    if (r) the_office().withdraw(*r, SEA_ERR_CANCELLED);
+    if (r && !core::end_unstarted(core::engine_held, op, SEA_ERR_CANCELLED, "the receive was withdrawn"))
+        the_office().withdraw(*r, SEA_ERR_CANCELLED);
     the_office().settle(core::engine_held);
     return SEA_OK;
 }

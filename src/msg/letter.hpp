@@ -53,8 +53,6 @@ struct request final : posted {
     enum class phase : std::uint8_t { waiting, fetching, own_fetch, done };
     std::atomic<phase> state{phase::waiting};
     bool may_sleep = false; // its thread may have to be woken
-    bool is_posted = false; // has been
-    bool cancelled = false; // before it was
     void *buffer = nullptr;
     std::size_t capacity = 0;
     sea_message_info *info = nullptr;

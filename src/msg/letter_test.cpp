@@ -47,11 +47,11 @@ TEST(letter, a_request_made_of_a_deleted_one_is_as_new)
 {
     for (int i = 0; i < 3; ++i) {
         auto r = std::make_unique<request>();
-        EXPECT_FALSE(r->waiting || r->is_posted || r->cancelled || r->ordered);
+        EXPECT_FALSE(r->waiting || r->may_sleep || r->ordered);
         EXPECT_EQ(r->operation, 0u);
         EXPECT_EQ(r->bytes, 0u);
         EXPECT_EQ(r->state.load(), request::phase::waiting);
-        r->waiting = r->is_posted = r->cancelled = r->ordered = true;
+        r->waiting = r->may_sleep = r->ordered = true;
         r->operation = r->bytes = 7;
         r->state = request::phase::done;
     }

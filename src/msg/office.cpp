@@ -223,7 +223,6 @@ void office::meet_offer(request &r, int source, const offer_words &words)
 // A letter that has been taken out goes to a receive.
 void office::hand_out(letter *l, request &r)
 {
-    r.is_posted = true; // as if it had waited: it cannot be withdrawn any more
     r.source = l->what.source;
     r.tag = l->what.tag;
     r.bytes = l->bytes;
@@ -300,13 +299,11 @@ void office::watch_lane(request &r, Stop &&stop)
 
 void office::take_or_post(request &r)
 {
-    if (r.cancelled) return finish(r, SEA_ERR_CANCELLED);
     if (arrival *a = matcher_.find(r.want)) {
         matcher_.take(a);
         return hand_out(static_cast<letter *>(a), r);
     }
     matcher_.post(&r);
-    r.is_posted = true;
     if (r.operation) ++operations_posted_;
     drain_for(r.want, &r);
     if (!matcher_.is_posted(&r)) return;
@@ -332,10 +329,6 @@ int office::receive_taken(std::uint64_t number, request &r)
 bool office::withdraw(request &r, int status)
 {
     guard held(lock_);
-    if (!r.is_posted) { // its start condition has not come true
-        r.cancelled = true;
-        return true;
-    }
     if (!matcher_.is_posted(&r)) return false;
     unpost(r);
     finish(r, status);

@@ -350,3 +350,71 @@ STEP(772, many_messages_wait_unreceived_and_their_memory_is_given_back)
     CHECK_EQ(before, used);
     CHECK(bound > 0);
 }
+
+STEP(773, receive_that_has_not_started_is_withdrawn)
+{
+    std::uint64_t word = 0, other = 0;
+    sea_op never, waiting, behind;
+    sea_counter ended{};
+    sea_opts first = with_handle(&never), second = with_handle(&waiting), third = with_handle(&behind);
+    CHECK_OK(sea_message_receive(world, left_of(t), 31, &word, 8, nullptr, &first));
+    second.after = never;
+    second.remote_counter = &ended;
+    CHECK_OK(sea_message_receive(world, left_of(t), 32, &word, 8, nullptr, &second));
+    third.after = waiting;
+    CHECK_OK(sea_message_receive(world, left_of(t), 33, &word, 8, nullptr, &third));
+    CHECK_OK(sea_message_cancel(waiting));
+    CHECK_STATUS(SEA_ERR_CANCELLED, sea_wait(waiting, 30));
+    CHECK_STATUS(SEA_ERR_CANCELLED, sea_wait(behind, 30));
+    CHECK_OK(sea_counter_wait(&ended, 1, 30));
+    sea_opts blocking = SEA_OPTS_INIT;
+    blocking.after = never;
+    sea_set_timeout(0.02);
+    CHECK_STATUS(SEA_ERR_TIMEOUT, sea_message_receive(world, left_of(t), 32, &word, 8, nullptr, &blocking));
+    sea_set_timeout(SEA_FOREVER);
+    // Those that take the places of the withdrawn ones do not start with what these waited for.
+    sea_op last;
+    sea_opts fourth = with_handle(&last), fifth = with_handle(&waiting);
+    CHECK_OK(sea_message_receive(world, left_of(t), 34, &other, 8, nullptr, &fourth));
+    fifth.after = last;
+    CHECK_OK(sea_message_receive(world, left_of(t), 32, &other, 8, nullptr, &fifth));
+    CHECK_OK(sea_message_cancel(never));
+    CHECK_STATUS(SEA_ERR_CANCELLED, sea_wait(never, 30));
+    t.sync();
+    std::uint64_t mine = 5;
+    CHECK_OK(sea_message_send(world, right_of(t), 32, &mine, 8, nullptr));
+    CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait(waiting, 0.05));
+    t.sync();
+    mine = 6;
+    CHECK_OK(sea_message_send(world, right_of(t), 34, &mine, 8, nullptr));
+    CHECK_OK(sea_wait(last, 30));
+    CHECK_OK(sea_wait(waiting, 30));
+    CHECK_EQ(5, other);
+    CHECK_EQ(0, word);
+    t.sync();
+}
+
+STEP(774, receive_behind_all_operations_is_withdrawn_and_holds_up_nobody)
+{
+    std::uint64_t word = 0;
+    sea_op never, first, second;
+    sea_opts o = with_handle(&never);
+    CHECK_OK(sea_message_receive(world, left_of(t), 41, &word, 8, nullptr, &o));
+    place target(kind::heap, 8);
+    sea_opts put = with_handle(&first), all = with_handle(&second);
+    put.after = never;
+    CHECK_OK(sea_put(target.address(), &word, 8, &put));
+    all.after = SEA_OP_ALL;
+    CHECK_OK(sea_message_receive(world, left_of(t), 42, &word, 8, nullptr, &all));
+    CHECK_OK(sea_message_cancel(second));
+    CHECK_STATUS(SEA_ERR_CANCELLED, sea_wait(second, 30));
+    CHECK_OK(sea_message_cancel(never));
+    CHECK_STATUS(SEA_ERR_CANCELLED, sea_wait(never, 30));
+    CHECK_STATUS(SEA_ERR_CANCELLED, sea_wait(first, 30));
+    std::uint64_t value = 8;
+    sea_opts behind = SEA_OPTS_INIT;
+    behind.after = SEA_OP_ALL;
+    CHECK_OK(sea_put(target.address(), &value, 8, &behind));
+    CHECK_EQ(8, peek8(target.memory()));
+    t.sync();
+}
