@@ -49,6 +49,7 @@ void fail_operations_on(int rank, int status)
 
 bool alive(int rank) { return engine().arena.ranks().alive(rank); }
 std::uint32_t ended() { return engine().arena.ranks().ended(); }
+std::uint32_t ends_told(engine_held_t) { return engine().seen_ended; }
 int ended_rank(std::uint32_t i) { return engine().arena.ranks().ended_rank(i); }
 
 void check_membership()

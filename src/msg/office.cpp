@@ -25,6 +25,7 @@ void office::open(core::engine_held_t)
     if (open_) return;
     const auto &header = core::node_arena().header();
     me_ = core::own_rank();
+    told_ = core::ends_told(core::engine_held);
     slot_ = core::own_slot();
     bound_ = message_memory();
     share_ = bound_ / std::max(1u, header.rank_capacity);
@@ -241,20 +242,29 @@ void office::hand_out(letter *l, request &r)
     finish(r, r.good_status());
 }
 
+// The table tells of an end at once, gone() when what came before it has been taken in: it is no end until then.
+bool office::has_ended(int rank) const
+{
+    if (core::alive(rank)) return false;
+    for (std::uint32_t i = told_, n = core::ended(); i < n; ++i)
+        if (core::ended_rank(i) == rank) return false;
+    return true;
+}
+
 bool office::nobody_left(coll::team *team)
 {
     coll::survivors &left = team ? team->left : world_left_;
     return left.nobody_but(
         me_, team ? team->who.size() : core::world_size(), [&](int i) { return team ? team->who.rank(i) : i; },
-        [](int rank) { return core::alive(rank); });
+        [this](int rank) { return !has_ended(rank); });
 }
 
-// Why nothing will come any more for this pattern; SEA_OK: something may.
+// Why nothing will come any more for this pattern; SEA_OK: something may. Lanes are to be looked at after it.
 int office::end_of_sources(const pattern &want, coll::team *team)
 {
     if (want.source == anything) return core::ended() > 0 && nobody_left(team) ? SEA_ERR_DEAD : SEA_OK;
     if (want.source == me_) return SEA_OK;
-    if (!core::alive(want.source)) return SEA_ERR_DEAD;
+    if (has_ended(want.source)) return SEA_ERR_DEAD;
     if (remotes_.empty()) return SEA_OK;
     auto found = remotes_.find(want.source);
     return found == remotes_.end() ? SEA_OK : found->second.broken;
@@ -308,7 +318,7 @@ void office::take_or_post(request &r)
     drain_for(r.want, &r);
     if (!matcher_.is_posted(&r)) return;
     if (int s = end_of_sources(r.want, r.team.get())) {
-        if (r.want.source == anything) drain_all(INT_MAX, &r);
+        drain_for(r.want, nullptr); // it may have sent and ended since the first look
         if (!matcher_.is_posted(&r)) return;
         unpost(r);
         finish(r, s);
@@ -364,7 +374,10 @@ int office::look(const pattern &want, const std::shared_ptr<coll::team> &team, s
     }
     if (!a) {
         const int s = end_of_sources(want, team.get());
-        return s == SEA_OK ? int(SEA_ERR_TIMEOUT) : s;
+        if (s == SEA_OK) return SEA_ERR_TIMEOUT;
+        drain_for(want, nullptr); // it may have sent and ended since the first look
+        a = matcher_.find(want);
+        if (!a) return s;
     }
     const int source = a->what.source;
     if (info) *info = {team ? team->who.member(source) : source, a->what.tag, static_cast<letter *>(a)->bytes};

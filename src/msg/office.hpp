@@ -159,6 +159,7 @@ class office {
     unsigned turn_ = 0;           // which lane is looked at first
     std::size_t operations_posted_ = 0;
     coll::survivors world_left_;
+    std::uint32_t told_ = 0;      // how many of the ends in core's list gone() has seen
     std::atomic<int> lookers_{0}; // threads that wait in probe or take
 
     // For settle().
@@ -213,6 +214,7 @@ class office {
     void release_lane(unsigned slot, std::size_t bytes);
     void keep(letter *l);
     void forget(letter *l);
+    bool has_ended(int rank) const;
     bool nobody_left(coll::team *team); // nullptr: SEA_TEAM_WORLD
     int end_of_sources(const pattern &want, coll::team *team);
     static std::string end_text(const request &r);

@@ -180,6 +180,7 @@ void office::gone(int rank, int status)
             r.broken = status;
             drop_assembly(r, status);
         }
+        told_ = core::ends_told(core::engine_held);
         matcher_.for_each_kept([&](arrival *a) { // what it offered can be fetched no more
             auto *l = static_cast<letter *>(a);
             if (a->what.source != rank || (l->whole && !l->stays)) return;
