@@ -100,7 +100,7 @@ class link {
     std::uint64_t deadline() const;
     void on_time(std::uint64_t now);
 
-    void set_grant(std::size_t bytes) { grant_ = std::min<std::size_t>(bytes, config_.tuning->window); }
+    void set_grant(std::size_t bytes) { grant_ = std::uint32_t(std::min<std::size_t>(bytes, config_.tuning->window)); }
     // The kernel may lose a send of many datagrams as one: so much of the window may be in one, that what comes behind
     // it shows the loss.
     std::size_t most_in_one_send() const
@@ -197,7 +197,8 @@ class link {
     std::size_t held_bytes_ = 0;
     std::size_t unacked_in_ = 0; // bytes, charged, since the last ack went out
     std::uint64_t ack_at_ = never;
-    std::size_t grant_;
+    std::uint32_t grant_;
+    std::uint32_t bundles_in_ = 0; // executed, modulo 2^32
 
     std::size_t most_in_datagram() const { return max_frame() + frame_bytes; } // of a packet's content
     std::size_t most_in_part() const { return most_in_datagram() - part_head_bytes; }
@@ -241,6 +242,8 @@ class link {
     void execute(std::span<const std::byte> content);
     void run_held();
     void note_executed(std::uint64_t packet);
+    void note_bundle_executed(std::uint64_t bundle);
+    bool one_word_tells_all() const;
     std::uint64_t ack_word(unsigned index) const;
     bool company_is_likely(std::uint64_t now) const;
     bool held_for_company(std::uint64_t now) const;

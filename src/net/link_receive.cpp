@@ -73,6 +73,13 @@ void link::note_executed(std::uint64_t packet)
     any_in_ = true;
 }
 
+void link::note_bundle_executed(std::uint64_t bundle)
+{
+    bundles_done_.mark(bundle);
+    bundles_done_.advance();
+    ++bundles_in_;
+}
+
 void link::take_bundle(const packet_view &packet)
 {
     const std::uint64_t number = packet.header.bundle;
@@ -103,8 +110,7 @@ bool link::is_early(const packet_header &h) const
 void link::run_bundle(const packet_header &h, std::span<const std::byte> content)
 {
     execute(content);
-    bundles_done_.mark(h.bundle); // not earlier: an acknowledgement built meanwhile says what was executed
-    bundles_done_.advance();
+    note_bundle_executed(h.bundle); // not earlier: an acknowledgement built meanwhile says what was executed
     note_executed(h.number);
     if (!held_.empty()) run_held();
 }
@@ -167,8 +173,7 @@ void link::run_held()
         auto ready = held_.extract(held_.begin());
         held_bytes_ -= ready.mapped().content.size();
         execute(ready.mapped().content);
-        bundles_done_.mark(ready.key());
-        bundles_done_.advance();
+        note_bundle_executed(ready.key());
         note_executed(ready.mapped().packet);
         ack_now_ = true;
     }

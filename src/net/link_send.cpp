@@ -13,7 +13,7 @@ link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &poo
     : config_(config), own_row_(config.row ? nullptr : std::make_unique<pair_row>()),
       row_(config.row ? *config.row : *own_row_), counts_(row_.counts), cipher_(cipher), sink_(to),
       max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool), release_(config.tuning->batch),
-      grant_(std::min<std::size_t>(first_grant, config.tuning->window))
+      grant_(std::uint32_t(std::min<std::size_t>(first_grant, config.tuning->window)))
 {
     adapt_to_path();
 }
@@ -203,7 +203,15 @@ std::uint64_t link::ack_word(unsigned index) const
     return word;
 }
 
-// As many words as there is room for and news to tell; one is enough while nothing is missing.
+// `executed` tells of all bundles that came: none is missing between them, and none waits for its turn or its parts.
+// Packets without one are in no need of being told of.
+bool link::one_word_tells_all() const
+{
+    if (std::uint32_t(bundles_done_.floor()) != bundles_in_ || !held_.empty()) return false;
+    return unbroken_from_ == 0 || largest_in_ >= unbroken_from_ + 63;
+}
+
+// As many words as there is room for and news to tell.
 std::size_t link::write_ack_block(std::byte *to, std::uint64_t now, std::size_t room)
 {
     if (!any_in_ || room < ack_fixed_bytes + 8) return 0;
@@ -214,8 +222,8 @@ std::size_t link::write_ack_block(std::byte *to, std::uint64_t now, std::size_t 
     ack.window = std::uint32_t(grant_);
     ack.notices = notices_out_;
     std::uint64_t words[max_ack_words];
-    bool whole = largest_in_ < unbroken_from_ + 63 ? unbroken_from_ == 0 : true;
-    auto count = unsigned(std::min<std::size_t>(whole ? 1 : max_ack_words, (room - ack_fixed_bytes) / 8));
+    const unsigned most = one_word_tells_all() ? 1 : max_ack_words;
+    auto count = unsigned(std::min<std::size_t>(most, (room - ack_fixed_bytes) / 8));
     for (unsigned i = 0; i < count; ++i) words[i] = ack_word(i);
     write_ack(to, ack, {words, count});
     ack_now_ = false;
