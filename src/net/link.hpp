@@ -217,6 +217,9 @@ class link {
     void send_again(bundle *b, unsigned part);
     void send_in_parts(bundle *b);
     bool build_again(std::uint64_t now, datagram *result);
+    bool find_next_again();
+    std::size_t charge_of(const piece &again);
+    std::size_t window() const;
     bool build_probe(std::uint64_t now, datagram *result);
     void build_ack(std::uint64_t now, datagram *result, std::uint8_t flags = 0);
     bool build_broken(std::uint64_t now, datagram *result);

@@ -32,3 +32,24 @@ TEST(link, takes_one_packet_for_lost_where_one_was_lost)
         EXPECT_EQ(w.net.at(0).counts().probes, 0u);
     }
 }
+
+// The first packets of a window are lost, so many that what goes again fills the smaller window that is left. The
+// receiver has no reason of its own to answer before ack_delay.
+TEST(link, asks_for_an_answer_when_what_goes_again_fills_the_window)
+{
+    for (unsigned hit = 0; hit < 114; hit += 3) {
+        SCOPED_TRACE(hit);
+        world w(1);
+        grant_much(w);
+        w.a.ask(1000, false, false, false);
+        w.b.ask(1000, false, false, false);
+        ASSERT_TRUE(w.finish()) << "the grants are known now";
+        unsigned sent = 0;
+        w.net.set_verdict([&](int from, unsigned) { return from != 0 || sent++ >= hit; });
+        const auto begin = w.net.now();
+        w.a.ask(600'000, true, false, false);
+        ASSERT_TRUE(w.finish());
+        w.expect_all_good();
+        EXPECT_LT(w.net.now() - begin, ack_delay / 2) << "a few windows of 20 us each";
+    }
+}

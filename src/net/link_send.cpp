@@ -52,11 +52,12 @@ std::size_t link::charge_of(std::size_t bytes) const
 
 std::size_t link::next_charge() const { return charge_of(std::min<std::size_t>(outbox_.bytes(), most_content_)); }
 
-bool link::window_open(std::size_t charge) const
+std::size_t link::window() const
 {
-    return in_flight_ == 0 ||
-           in_flight_ + charge <= std::min({peer_grant_, congestion_.bytes(), std::size_t(config_.tuning->window)});
+    return std::min({peer_grant_, congestion_.bytes(), std::size_t(config_.tuning->window)});
 }
+
+bool link::window_open(std::size_t charge) const { return in_flight_ == 0 || in_flight_ + charge <= window(); }
 
 // Nothing may go behind a packet of that charge, and the peer, which acknowledges every quarter of its grant, has no
 // reason yet to answer.
@@ -126,7 +127,8 @@ bundle *link::find(std::uint64_t number)
     return bundles_[number - first_bundle_].get();
 }
 
-bool link::build_again(std::uint64_t now, datagram *result)
+// Drops what need not go again any more from the front.
+bool link::find_next_again()
 {
     while (!again_.empty()) {
         const auto [number, part] = again_.front();
@@ -134,16 +136,31 @@ bool link::build_again(std::uint64_t now, datagram *result)
         const bool train = b && !part && needs_train(*b), cut = train && (b->cuts || b->bytes > most_content_);
         const bool missing =
             b && !b->acked && (part ? !((b->parts_done | b->parts_flying) & bit_of(part)) : !b->in_flight);
-        if (missing && !cut) {
-            if (!window_open(charge_of(part ? most_in_part() : b->bytes))) return false;
-            again_.pop_front();
-            build_packet(b, part, now, again_.empty(), result);
-            return true;
-        }
+        if (missing && !cut) return true;
         again_.pop_front();
         if (cut) send_in_parts(b);
     }
     return false;
+}
+
+// At most: with an acknowledgement.
+std::size_t link::charge_of(const piece &again)
+{
+    constexpr std::size_t around = header_bytes + tag_bytes + max_ack_bytes;
+    return charge_of((again.part ? most_in_part() : find(again.bundle)->bytes) + around);
+}
+
+// What fills the window asks as the last one does: the peer may have no reason yet to answer.
+bool link::build_again(std::uint64_t now, datagram *result)
+{
+    if (!find_next_again()) return false;
+    const piece p = again_.front();
+    const std::size_t charge = charge_of(p);
+    if (!window_open(charge)) return false;
+    again_.pop_front();
+    const bool ask = !find_next_again() || in_flight_ + charge + charge_of(again_.front()) > window();
+    build_packet(find(p.bundle), p.part, now, ask, result);
+    return true;
 }
 
 // What was lost of it, all or a part.
