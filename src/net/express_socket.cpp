@@ -4,6 +4,7 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::net {
 namespace {
@@ -49,9 +50,10 @@ int express_socket::open_like(int main)
 
 bool express_socket::connect_to(const endpoint &peer, int main)
 {
-    const bool opened = fd_ < 0 && (fd_ = open_like(main)) >= 0;
+    const bool opened = !std::exchange(tried_, true) && (fd_ = open_like(main)) >= 0;
+    if (fd_ < 0) return false;
     peer_ = peer;
-    connected_ = fd_ >= 0 && connect(fd_, &peer.any, peer.size) == 0;
+    connected_ = connect(fd_, &peer.any, peer.size) == 0;
     return opened;
 }
 

@@ -23,7 +23,7 @@ class express_socket {
     bool leads_to(const endpoint &peer) const { return fd_ >= 0 && connected_ && peer_ == peer; }
     bool plain() const { return state_ == state::plain; }
 
-    // Opens it if need be, as a copy of `main`. True: it has been opened.
+    // Opens it if need be, as a copy of `main`, once. True: it has been opened.
     bool connect_to(const endpoint &peer, int main);
 
     // What a receive gave: one datagram of that size, many in one, or nothing.
@@ -34,7 +34,7 @@ class express_socket {
   private:
     enum class state : std::uint8_t { joining, draining, plain };
     int fd_ = -1;
-    bool connected_ = false, gro_ = false;
+    bool tried_ = false, connected_ = false, gro_ = false;
     state state_ = state::joining;
     unsigned run_ = 0; // of datagrams that speak for the other state
     endpoint peer_;

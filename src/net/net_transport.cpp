@@ -72,7 +72,7 @@ class net_transport final : public transport {
     bool poll(nanoseconds now) override;
     wake_set wake_fds() const override { return io_.wake_fds(); }
     bool arm(bool for_memory) override;
-    void disarm() override {}
+    void disarm() override { io_.slept(); }
     nanoseconds deadline() const override;
     void peer_gone(int rank, bool cleanly) override;
     bool idle() const override;

@@ -49,6 +49,9 @@ class datagram_port {
     // The peer with which most packets are exchanged. True: wake_fds() are others now.
     virtual bool prefer(const endpoint &) { return false; }
 
+    // Nobody has called receive() for a while, and something may have arrived meanwhile.
+    virtual void slept() {}
+
     // Spares receive() what the rules refuse, as far as that can be had for nothing: nobody may rely on it.
     virtual void admit(const entry_rules &) {}
     // How many datagrams never came to receive(): refused, or without room.

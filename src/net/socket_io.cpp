@@ -193,13 +193,15 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
     return done;
 }
 
-// The express socket first; the others are asked every eighth time.
+// The express socket first; the others are asked where it is empty and they seem to have something, and every eighth
+// time.
 bool socket_io::receive_batch(arrivals *batch)
 {
     if (express_.fd() < 0) return receive_from(fd_, batch);
-    const bool main_too = ++turn_ % 8 == 0;
-    if (main_too && turn_ % 64 == 0 && receive_from(fd_, batch)) return true; // however busy the express is
-    return receive_express(batch) || (main_too && receive_from(fd_, batch));
+    const bool main_too = ++turn_ % 8 == 0 || main_busy_ || slept_;
+    slept_ = false;
+    if (turn_ % 64 == 0 && receive_main(batch)) return true; // however busy the express is
+    return receive_express(batch) || (main_too && receive_main(batch));
 }
 
 bool socket_io::receive_express(arrivals *batch)

@@ -23,6 +23,7 @@ class socket_io final : public datagram_port {
     unsigned send(const endpoint &to, std::span<const datagram> datagrams) override;
     transport::wake_set wake_fds() const override { return {fd_, express_.fd()}; }
     bool prefer(const endpoint &peer) override { return !express_.leads_to(peer) && express_.connect_to(peer, fd_); }
+    void slept() override { slept_ = true; }
     void admit(const entry_rules &rules) override;
     std::uint64_t dropped_before() override;
 
@@ -33,6 +34,8 @@ class socket_io final : public datagram_port {
     static constexpr std::size_t buffer_bytes = 1 << 17;
     int fd_;
     bool name_sources_, gso_ = true;
+    bool slept_ = false;     // since the last receive: either socket may have ended it
+    bool main_busy_ = false; // it gave something when it was asked last
     unsigned turn_ = 0;
     express_socket express_;
     std::size_t receive_bytes_ = 0;
@@ -43,6 +46,7 @@ class socket_io final : public datagram_port {
 
     bool receive_batch(arrivals *batch) override;
     bool receive_express(arrivals *batch);
+    bool receive_main(arrivals *batch) { return main_busy_ = receive_from(fd_, batch); }
     bool receive_from(int fd, arrivals *batch);
     int send_group(const endpoint &to, std::span<const datagram> group);
     int send_train(const endpoint &to, const datagram &packet);

@@ -176,3 +176,66 @@ TEST(socket_io, sends_a_train_datagram_by_datagram_where_the_kernel_cuts_none)
     for (int empty = 0; empty < 10;) empty = at_b.receive(compare) ? 0 : empty + 1;
     EXPECT_EQ(come, expected.count());
 }
+
+// It is asked less often where the express socket is busy. Where that is silent, one look finds that there is more, and
+// each further one takes it.
+TEST(socket_io, hears_the_others_at_little_cost_while_the_preferred_peer_is_silent)
+{
+    open_socket a, b, c;
+    socket_io io(a.socket.fd, false);
+    ASSERT_TRUE(io.prefer(b.where));
+    for (std::uint64_t n = 0; n < 50; ++n) send_number(c, a, n, n % 2 ? 64 : 56); // sizes that are not joined
+    unsigned calls = 0, got = 0;
+    auto count = [&](std::span<std::byte> all, std::size_t length, const endpoint &) {
+        got += unsigned((all.size() + length - 1) / length);
+    };
+    for (; got < 50 && calls < 1000; ++calls) io.receive(count);
+    EXPECT_EQ(got, 50u);
+    EXPECT_LE(calls, 50u + 8);
+}
+
+TEST(socket_io, looks_everywhere_once_after_a_sleep)
+{
+    open_socket a, b, c;
+    socket_io io(a.socket.fd, false);
+    ASSERT_TRUE(io.prefer(b.where));
+    std::multiset<std::uint64_t> got;
+    auto take_one = [&] {
+        return io.receive([&](std::span<std::byte> all, std::size_t, const endpoint &) {
+            std::uint64_t number;
+            std::memcpy(&number, all.data(), sizeof number);
+            got.insert(number);
+        });
+    };
+    send_number(c, a, 1);
+    io.slept();
+    EXPECT_TRUE(take_one()) << "it may have been the main socket that woke";
+    EXPECT_FALSE(take_one());
+
+    send_number(b, a, 2);
+    send_number(c, a, 3);
+    io.slept();
+    EXPECT_TRUE(take_one());
+    EXPECT_EQ(got, (std::multiset<std::uint64_t>{1, 2})) << "the preferred peer's comes first";
+    EXPECT_FALSE(take_one()) << "an exchange with it does not pay for a look at the other socket each time";
+    take_all(io, got);
+    EXPECT_EQ(got, numbers(1, 4));
+}
+
+TEST(socket_io, does_not_try_again_where_no_express_socket_can_be_had)
+{
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0), on = 1; // it shares its port with nobody
+    ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr *>(&own), sizeof own), 0);
+    open_socket b;
+    {
+        socket_io io(fd, false);
+        EXPECT_FALSE(io.prefer(b.where));
+        ASSERT_EQ(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+        EXPECT_FALSE(io.prefer(b.where)) << "a try each millisecond is dear";
+        EXPECT_EQ(io.wake_fds()[1], -1);
+    }
+    ::close(fd);
+}
