@@ -128,6 +128,7 @@ class link {
         std::uint32_t charge = 0;
         enum : std::uint8_t { flying, resolved, lost } state = flying;
         std::uint8_t part = 0;
+        bool probe = false;
     };
     struct piece { // of what goes again
         std::uint64_t bundle = 0;

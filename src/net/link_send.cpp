@@ -191,6 +191,7 @@ bool link::build_probe(std::uint64_t now, datagram *result)
     if (!chosen) return false;
     if (needs_train(*chosen)) chosen->cuts = parts_of(*chosen);
     build_packet(chosen, chosen->cuts ? unsigned(std::countr_one(chosen->parts_done)) + 1 : 0, now, true, result);
+    sent_.back().probe = true;
     return true;
 }
 
@@ -374,7 +375,8 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     seal(result, header.number);
     std::size_t charge = charge_of(result->bytes);
     if (in_flight_ == 0) probe_from_ = now;
-    sent_.push_back({header.number, b->number, now, std::uint32_t(charge), sent_packet::flying, std::uint8_t(part)});
+    sent_.push_back(
+        {header.number, b->number, now, std::uint32_t(charge), sent_packet::flying, std::uint8_t(part), false});
     ++b->in_flight;
     b->parts_flying |= bit_of(part);
     in_flight_ += charge;
@@ -419,6 +421,7 @@ void link::unbuild(const datagram &d)
     sent_packet p = sent_.back();
     sent_.pop_back();
     in_flight_ -= p.charge;
+    if (p.probe) ++probes_due_;
     if (bundle *b = find(p.bundle)) {
         b->landed(p.part);
         again_.push_front({p.bundle, p.part});

@@ -435,6 +435,25 @@ TEST(link, asks_to_be_called_again_when_the_only_packet_was_refused)
     l.settle_all(SEA_OK);
 }
 
+// What it is about is in flight and need not go again, but the peer was not asked.
+TEST(link, probes_again_when_a_probe_was_refused)
+{
+    world w(1);
+    net::link &l = w.net.at(0);
+    w.net.partition(never);
+    for (int i = 0; i < 3; ++i) w.a.ask(1000, false, false, false);
+    w.net.flush(0);
+    const auto now = l.deadline();
+    l.on_time(now);
+    datagram first, second;
+    ASSERT_TRUE(l.build(now, &first) && l.build(now, &second));
+    l.unbuild(second);
+    l.unbuild(first);
+    EXPECT_TRUE(l.build(now, &first) && l.build(now, &second));
+    EXPECT_FALSE(l.build(now, &first)) << "two of them";
+    l.settle_all(SEA_ERR_DEAD);
+}
+
 TEST(link, asks_to_be_called_again_for_a_message_nobody_could_build)
 {
     world w(1);
