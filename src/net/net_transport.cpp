@@ -85,6 +85,7 @@ class net_transport final : public transport {
         endpoint where;
         int rank = -1;
         bool touched = false, active = false;
+        bool waits = false;  // the kernel took nothing when it was its turn
         unsigned lately = 0; // packets since the last look for the busiest peer
     };
     net_config config_;
@@ -109,6 +110,7 @@ class net_transport final : public transport {
     nanoseconds next_share_ = 0, rest_at_ = never, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
     flood_guard guard_;
     bool closed_ = false, polling_ = false;
+    bool any_waits_ = false;                 // a peer, for blocked_until_
     std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
     std::vector<int> due_;
 
@@ -240,6 +242,8 @@ void net_transport::flush()
 void net_transport::pump(peer &p, nanoseconds now)
 {
     const std::size_t most = std::min(gso_bytes, p.link->most_in_one_send());
+    p.waits = now < blocked_until_ && p.link->may_build();
+    any_waits_ |= p.waits;
     while (now >= blocked_until_) {
         unsigned n = 0;
         std::size_t bytes = 0;
@@ -261,6 +265,7 @@ bool net_transport::transmit(peer &p, unsigned n, nanoseconds now)
     if (sent == n) return true;
     while (n > sent) p.link->unbuild(batch_[--n]);
     blocked_until_ = now + retry_send;
+    p.waits = any_waits_ = true;
     next_deadline_ = std::min(next_deadline_, blocked_until_);
     return false;
 }
@@ -387,10 +392,12 @@ bool net_transport::poll(nanoseconds now)
 // Settling may call send(), which may make links: the table is not walked meanwhile.
 void net_transport::run_timers(nanoseconds now)
 {
-    next_deadline_ = never;
+    const bool unblocked = now >= blocked_until_;
+    if (unblocked) any_waits_ = false;
+    next_deadline_ = any_waits_ ? blocked_until_ : never;
     due_.clear();
     for (peer *p : active_) {
-        if (p->link->deadline() <= now)
+        if (p->link->deadline() <= now || (p->waits && unblocked))
             due_.push_back(p->rank);
         else
             next_deadline_ = std::min(next_deadline_, p->link->deadline());
@@ -482,7 +489,7 @@ bool net_transport::arm(bool)
 {
     next_deadline_ = never;
     for (peer *p : active_) next_deadline_ = std::min(next_deadline_, p->link->deadline());
-    if (blocked_until_ && next_deadline_ < blocked_until_) next_deadline_ = blocked_until_;
+    if (next_deadline_ < blocked_until_ || any_waits_) next_deadline_ = blocked_until_;
     return !faults_.holding();
 }
 
