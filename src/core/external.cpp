@@ -94,16 +94,22 @@ int run_external(const char *function, const external_plan &plan, const sea_opts
     return conclude(lock, op, opts, true);
 }
 
+// Behind the end of an operation; the call in which it ended may not wait.
+static void start_others()
+{
+    const bool any = !engine().startable.empty();
+    run_startable();
+    notify_progress();
+    if (any) wake_if_late();
+}
+
 void end_external(engine_held_t, std::uint64_t id, int status, std::string text)
 {
     operation *op = find_external(id);
     if (!op) return;
     if (status != SEA_OK && !text.empty()) note_error(op, status, std::move(text));
     part_done(op, status);
-    const bool others_start = !engine().startable.empty();
-    run_startable();
-    notify_progress();
-    if (others_start) wake_if_late(); // the call in which this one ended may not wait
+    start_others();
 }
 
 void end_external(std::uint64_t id, int status, std::string text)
@@ -127,8 +133,7 @@ bool end_unstarted(engine_held_t, sea_op handle, int status, std::string text)
     stop_waiting(op);
     note_error(op, status, std::move(text));
     complete(op, status);
-    run_startable();
-    notify_progress();
+    start_others();
     return true;
 }
 
