@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,10 +73,19 @@ int agent(const arguments &args)
     return onesea::agent::run_agent(STDIN_FILENO, STDOUT_FILENO, guard);
 }
 
+// Who starts us may have closed them, and what is opened next would be taken for them.
+void open_standard_descriptors()
+{
+    int fd = 0;
+    while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDWR);
+    if (fd >= 0) close(fd);
+}
+
 } // namespace onesea::cli
 
 int main(int argc, char **argv)
 {
+    onesea::cli::open_standard_descriptors();
     try {
         return onesea::cli::dispatch(argc, argv);
     } catch (const onesea::agent::request_error &e) {

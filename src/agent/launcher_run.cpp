@@ -179,7 +179,7 @@ void launcher::line_ended(unsigned node, const std::string &why)
     if (goes_on) ranks_lost(node);
     node_lost_to_spawn(node);
     if (goes_on) return;
-    if (!forced_status_) forced_status_ = status_launcher;
+    if (!forced_status_) forced_status_ = stop_.first_signal() ? 128 + stop_.first_signal() : status_launcher;
     if (!ending_) end_job(true);
 }
 

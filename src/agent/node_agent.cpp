@@ -17,7 +17,8 @@
 //
 // At the end whatever the ranks have started and left is killed, the rest of their output is passed on, and the agent
 // says `done`. If the control line breaks before that, everything is killed at once: the launcher is dead, and nothing
-// may be left behind.
+// may be left behind. So it is if a signal ends the agent, which then leaves without `done`: its ranks have not ended
+// by themselves, and the launcher is to know.
 #include "agent/node_agent.hpp"
 
 #include "agent/channel.hpp"
@@ -33,6 +34,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
@@ -100,6 +102,7 @@ class node_agent final : public rank_set::listener {
     std::optional<node_memory> memory_;
     std::optional<rank_set> ranks_;
     bool started_ = false, over_ = false, leaving_ = false, done_ = false;
+    int ended_by_ = 0; // a signal
 };
 
 // The same for all containers and namespaces of a kernel; "" if it does not tell.
@@ -303,8 +306,9 @@ void node_agent::take_signals()
 {
     signalfd_siginfo info;
     while (read(signal_fd_, &info, sizeof info) == ssize_t(sizeof info))
-        if (info.ssi_signo != SIGCHLD) over_ = true;
-    if (!ranks_) return;
+        if (info.ssi_signo != SIGCHLD) ended_by_ = int(info.ssi_signo);
+    if (ended_by_) over_ = true;
+    if (!ranks_ || over_) return;
     ranks_->reap();
     if (leaving_) leave();
 }
@@ -346,9 +350,11 @@ int node_agent::run()
         loop_.run_once();
         if (memory_) memory_->tell_ranks();
     }
+    if (ended_by_) warn(fmt::format("signal {} ({}) ends the agent", ended_by_, strsignal(ended_by_)));
     finish();
-    line_.send({{"type", "done"}});
-    line_.flush_blocking(600); // the launcher may be held up by whoever reads its output; if it dies the line ends
+    if (!ended_by_) line_.send({{"type", "done"}});
+    // The launcher may be held up by whoever reads its output; if it dies the line ends.
+    line_.flush_blocking(ended_by_ ? 1 : 600);
     return 0;
 }
 

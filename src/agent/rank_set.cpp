@@ -153,6 +153,8 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
     p.out[1].fd = err.read;
     if (rank.has_input) in = make_pipe();
     p.in = in.write;
+    for (int fd : {out.read, err.read, in.write}) // before any is read: others may hold the far end for long
+        if (fd >= 0) no_wait(fd);
 
     start_request request;
     request.path = program.path;
@@ -188,12 +190,10 @@ void rank_set::watch_streams(unsigned slot)
 {
     process &p = processes_[slot];
     for (int i = 0; i < 2; ++i) {
-        no_wait(p.out[i].fd);
         loop_.watch(p.out[i].fd, paused_ ? 0u : std::uint32_t(EPOLLIN),
                     [this, slot, i](std::uint32_t) { read_stream(slot, i, 1); });
     }
     if (p.in < 0) return;
-    no_wait(p.in);
     loop_.watch(p.in, 0, [this, slot](std::uint32_t events) {
         if (events & EPOLLOUT)
             write_input(slot);
@@ -282,6 +282,7 @@ void rank_set::signal_all(int number)
         siginfo_t told;
         if (number == SIGTERM || number == SIGKILL) p.asked |= !has_ended(P_PID, p.pid, &told);
         kill(-p.pid, number);
+        if (number == SIGKILL) kill(p.pid, number); // it may have left its group
     }
 }
 

@@ -147,6 +147,65 @@ TEST(run_stop, an_agent_that_dies_at_once_is_told_of_with_a_status)
     }
 }
 
+TEST(run_stop, an_agent_that_a_signal_ends_is_told_of_with_a_status)
+{
+    for (const int number : {SIGTERM, SIGHUP, SIGINT})
+        for (const char *nodes : {"1", "2"}) {
+            command c({"run", "-n", "2", "--nodes", nodes, "sh", "-c", stubborn});
+            ASSERT_TRUE(c.wait_for("up\nup\n"));
+            const auto agents = c.agents();
+            ASSERT_FALSE(agents.empty());
+            kill(agents.back(), number);
+            auto o = c.wait();
+            EXPECT_EQ(o.status, 125) << o.err;
+            EXPECT_LT(o.seconds, 10);
+            EXPECT_NE(o.err.find("ends the agent"), std::string::npos) << o.err;
+            EXPECT_NE(o.err.find("agent of node"), std::string::npos) << o.err;
+            EXPECT_TRUE(c.nothing_left()) << nodes << " nodes, signal " << number;
+        }
+}
+
+TEST(run_stop, with_continue_an_agent_that_a_signal_ends_ends_its_ranks_alone)
+{
+    command c({"run", "-n", "4", "--nodes", "2", "--on-death", "continue", "sh", "-c",
+               "echo up; sleep 2; echo $ONESEA_NODE"});
+    ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
+    const auto agents = c.agents();
+    ASSERT_EQ(agents.size(), 2u);
+    kill(std::max(agents[0], agents[1]), SIGTERM); // of node 1: started last
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 137);
+    EXPECT_NE(o.out.find("0\n0\n"), std::string::npos) << o.out;
+    EXPECT_NE(o.err.find("its ranks are dead"), std::string::npos) << o.err;
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_stop, a_rank_that_has_left_its_process_group_is_killed_all_the_same)
+{
+    command c({"run", "-n", "1", "perl", "-e",
+               "$| = 1; $c = fork; if (!$c) { setpgrp(0, 0); sleep 300; exit } select(undef, undef, undef, 0.3);"
+               "setpgrp(0, $c) or die; print \"up\\n\"; sleep 300"});
+    ASSERT_TRUE(c.wait_for("up\n"));
+    c.send(SIGINT);
+    usleep(200'000);
+    c.send(SIGINT);
+    auto o = c.wait(20);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_stop, a_start_that_fails_waits_for_nobody_who_holds_an_output)
+{
+    scratch s;
+    const std::string bad = s.write("bad", "#!/nowhere/interpreter\n", true);
+    const std::string leaves = s.write("leaves", "#!/bin/sh\nsetsid sleep 300 &\nsleep 300\n", true);
+    command c({"run", "-n", "1", leaves, ":", "-n", "20", "sleep", "300", ":", "-n", "1", bad});
+    auto o = c.wait(30);
+    EXPECT_EQ(o.status, 126) << o.err;
+    EXPECT_LT(o.seconds, 10);
+    EXPECT_TRUE(c.nothing_left());
+}
+
 TEST(run_stop, with_continue_the_death_of_an_agent_is_that_of_its_ranks_alone)
 {
     command c({"run", "-n", "4", "--nodes", "2", "--on-death", "continue", "sh", "-c",

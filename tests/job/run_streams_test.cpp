@@ -3,6 +3,7 @@
 #include "command.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -25,6 +26,14 @@ std::string numbers(int n)
     std::string text;
     for (int i = 0; i < n; ++i) text += fmt::format("{}\n", i);
     return text;
+}
+
+TEST(run_streams, standard_descriptors_may_be_closed)
+{
+    for (const char *closed : {"<&-", ">&-", "2>&-", "<&- >&- 2>&-"}) {
+        const std::string line = ONESEA_COMMAND " run -n 2 sh -c 'echo out; echo err >&2' ";
+        EXPECT_EQ(std::system((line + closed).c_str()), 0) << closed;
+    }
 }
 
 TEST(run_streams, rank_zero_reads_stdin_by_default)
