@@ -80,13 +80,16 @@ int update(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, cons
     opts.flags = SEA_NOWAIT;
     tracker::operation o;
     const bool by_call = e.shdlr != nullptr;
-    opts.origin_counter = by_call ? c.tracked.events() : e.org_cntr ? as_sea(e.org_cntr) : nullptr;
-    if (by_call) opts.op = &o.op;
+    if (by_call) {
+        opts.op = &o.op;
+        opts.remote_counter = c.tracked.events(); // the other one counts before the end if nobody wants the old value
+    } else if (e.org_cntr) {
+        opts.origin_counter = as_sea(e.org_cntr);
+    }
     c.unconfirmed.store(true, std::memory_order_relaxed);
     int status = shared ? sea_atomic(kind_of(op), shared, width, operand, 0, old, &opts)
                         : sea_raw_atomic(kind_of(op), int(tgt), word, width, operand, 0, old, &opts);
     if (status != SEA_OK || !by_call) return from_sea(status);
-    opts.remote_counter = nullptr;
     o.at_end = [&c, tgt, e](int ended) {
         add_here(e.org_cntr);
         if (ended != SEA_OK) report(c, from_sea(ended), RMW_ERR, int(tgt));

@@ -154,6 +154,14 @@ STEP(updates_by_command_tell_by_handlers)
     c.wait(1);
     EQUAL(old, 10);
     wait_for(sent, 1);
+    for (int i = 2; i < 30; ++i) { // nobody wants the value before
+        x.Rmw = {LAPI_RMW_XFER, SWAP, t, 64, wides[t], &add, nullptr, c.here(), sender, &one};
+        add = 14 + i % 2;
+        OK(LAPI_Xfer(self.h, &x));
+        c.wait(1);
+        wait_for(sent, i);
+    }
+    sent = 1;
     int pair[2] = {10, 77}, told = -1;
     x.Rmw = {LAPI_RMW_XFER, COMPARE_AND_SWAP, t, 32, narrows[t], pair, &told, c.here(), sender, &one};
     OK(LAPI_Xfer(self.h, &x));
