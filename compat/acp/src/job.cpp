@@ -152,7 +152,7 @@ void *own_memory(sea_addr a, std::size_t bytes)
     const std::uint64_t into = a - j.starter;
     if (into < j.starter_bytes && bytes <= j.starter_bytes - into) return j.starter_memory + into;
     if (sea_addr_rank(a) != j.me) return nullptr;
-    const bool in_granule = sea_addr_offset(a) < j.heap_capacity && a % granule + bytes <= granule; // all or nothing
+    const bool in_granule = sea_addr_offset(a) < j.heap_capacity && bytes <= granule - a % granule; // all or nothing
     return in_granule ? sea_local(a) : sea_local_range(a, bytes);
 }
 

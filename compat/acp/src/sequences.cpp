@@ -40,8 +40,9 @@ using namespace acp;
         sea_##kind made;                                                                                               \
         if (owner < 0 || !good(function, sea_##kind##_create(owner, size, &made))) return {ACP_GA_NULL};               \
         if (size == 0) return {made.at};                                                                               \
-        const std::vector<char> zeros(size);                                                                           \
-        if (good(function, sea_##kind##_assign(made, zeros.data(), size))) return {made.at};                           \
+        std::vector<char> zeros;                                                                                       \
+        if (make_room(function, &zeros, size) && good(function, sea_##kind##_assign(made, zeros.data(), size)))        \
+            return {made.at};                                                                                          \
         sea_##kind##_destroy(made);                                                                                    \
         return {ACP_GA_NULL};                                                                                          \
     }                                                                                                                  \
@@ -173,7 +174,7 @@ acp_pair_t acp_dereference_deque_it(acp_deque_it_t it, size_t size)
     std::size_t at;
     sea_addr behind = SEA_NULL; // its place is there only if all before it is
     if (!ready(function) || !position(function, it.index, &at) ||
-        !good(function, sea_deque_at(the(it.deque), at + size, &behind)))
+        !good(function, sea_deque_at(the(it.deque), size > SIZE_MAX - at ? SIZE_MAX : at + size, &behind)))
         return {{ACP_GA_NULL, 0}, {ACP_GA_NULL, 0}};
     return {{behind - size, size}, {ACP_GA_NULL, 0}};
 }

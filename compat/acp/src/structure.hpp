@@ -6,6 +6,8 @@
 #include "job.hpp"
 
 #include <climits>
+#include <cstdint>
+#include <exception>
 #include <vector>
 
 namespace acp {
@@ -41,6 +43,18 @@ inline int index_of(const char *function, std::size_t at)
     return INT_MAX;
 }
 
+// False: told.
+inline bool make_room(const char *function, std::vector<char> *memory, std::size_t bytes)
+{
+    try {
+        memory->resize(bytes);
+        return true;
+    } catch (const std::exception &) { // no memory, or more than a vector can hold
+        report(function, "no memory for %zu bytes", bytes);
+        return false;
+    }
+}
+
 // Bytes at a global address, in memory of this process: where they are, or fetched. False: told.
 class bytes_of {
   public:
@@ -48,7 +62,7 @@ class bytes_of {
     {
         data_ = own_memory(address_of(ga), bytes);
         if (data_ || bytes == 0) return true;
-        fetched_.resize(bytes);
+        if (!make_room(function, &fetched_, bytes)) return false;
         data_ = fetched_.data();
         return good(function, sea_get(fetched_.data(), address_of(ga), bytes, nullptr));
     }

@@ -210,18 +210,21 @@ size_t acp_retrieve_map(acp_map_t map, acp_pair_t pair)
 {
     const char *const function = "acp_retrieve_map";
     if (!ready(function)) return 0;
-    const std::size_t room = pair.second.size;
+    std::size_t room = pair.second.size;
     const sea_addr to = address_of(pair.second.ga);
     std::vector<char> fetched;
     void *buffer = room > 0 ? own_memory(to, room) : nullptr;
     const bool elsewhere = room > 0 && !buffer;
-    if (elsewhere) {
-        fetched.resize(room);
-        buffer = fetched.data();
-    }
     std::size_t length = 0;
     int found = 0;
     char nothing;
+    if (elsewhere) { // a program may offer any room for as much as there is
+        if (!good(function, sea_table_get(the(map), bytes(pair.first), &nothing, 0, &length, &found)) || !found)
+            return 0;
+        room = std::min(room, length);
+        if (!make_room(function, &fetched, room)) return 0;
+        buffer = fetched.data();
+    }
     if (!good(function, sea_table_get(the(map), bytes(pair.first), buffer ? buffer : &nothing, room, &length, &found)))
         return 0;
     if (elsewhere && found) {

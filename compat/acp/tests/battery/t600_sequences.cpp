@@ -261,7 +261,12 @@ STEP(wrong_uses_of_sequences_are_told)
     ERROR_OF("acp_destroy_vector", acp_destroy(vector, v));
     ERROR_OF("acp_size_vector", EQUAL(acp_size(vector, v), 0u));
     ERROR_OF("acp_size_deque", EQUAL(acp_size(deque, acp_deque_t{ACP_GA_NULL}), 0u));
+    acp_deque_t d = acp_create(deque, 100, self.right());
+    ERROR_OF("acp_dereference_deque_it", // the sum wraps around
+             EQUAL(acp_dereference_deque_it({d, 10}, ~std::size_t(4)).first.ga, ACP_GA_NULL));
+    acp_destroy(deque, d);
     acp_list_t l = list_with({"x", "y"}, self.right());
+    ERROR_OF("no memory for", acp_remove(list, l, acp_element_t{word_of(self.right(), 0), std::size_t(1) << 62}));
     acp_list_it_t it = acp_begin(list, l);
     acp_erase(list, it);
     ERROR_OF("acp_dereference_list_it", EQUAL(acp_dereference(list_it, it).ga, ACP_GA_NULL)); // a stale iterator

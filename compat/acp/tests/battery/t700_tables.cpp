@@ -186,6 +186,9 @@ STEP(a_map_keeps_values)
     there.second = {word_of(self.right(), in_desk + 100 + std::size_t(self.me)), 8}; // to memory of another
     EQUAL(acp_retrieve_map(m, there), 9u);
     EQUAL(get(there.second), "the valu");
+    there.second.size = ~std::size_t(0); // as much as there is
+    EQUAL(acp_retrieve_map(m, there), 9u);
+    EQUAL(get({there.second.ga, 9}), "the value");
     EQUAL(acp_retrieve_map(m, pair("absent", "----")), 0u);
     const acp_map_it_t it = acp_find(map, m, key("key"));
     EQUAL(get(acp_dereference(map_it, it).first), "key");
