@@ -445,12 +445,12 @@ TEST(link, probes_again_when_a_probe_was_refused)
     w.net.flush(0);
     const auto now = l.deadline();
     l.on_time(now);
-    datagram first, second;
-    ASSERT_TRUE(l.build(now, &first) && l.build(now, &second));
-    l.unbuild(second);
-    l.unbuild(first);
-    EXPECT_TRUE(l.build(now, &first) && l.build(now, &second));
-    EXPECT_FALSE(l.build(now, &first)) << "two of them";
+    datagram early, late;
+    ASSERT_TRUE(l.build(now, &early) && l.build(now, &late));
+    l.unbuild(late);
+    l.unbuild(early);
+    EXPECT_TRUE(l.build(now, &early) && l.build(now, &late));
+    EXPECT_FALSE(l.build(now, &early)) << "two of them";
     l.settle_all(SEA_ERR_DEAD);
 }
 
