@@ -165,21 +165,6 @@ TEST(run_stop, an_agent_that_a_signal_ends_is_told_of_with_a_status)
         }
 }
 
-TEST(run_stop, with_continue_an_agent_that_a_signal_ends_ends_its_ranks_alone)
-{
-    command c({"run", "-n", "4", "--nodes", "2", "--on-death", "continue", "sh", "-c",
-               "echo up; sleep 2; echo $ONESEA_NODE"});
-    ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
-    const auto agents = c.agents();
-    ASSERT_EQ(agents.size(), 2u);
-    kill(std::max(agents[0], agents[1]), SIGTERM); // of node 1: started last
-    auto o = c.wait();
-    EXPECT_EQ(o.status, 137);
-    EXPECT_NE(o.out.find("0\n0\n"), std::string::npos) << o.out;
-    EXPECT_NE(o.err.find("its ranks are dead"), std::string::npos) << o.err;
-    EXPECT_TRUE(c.nothing_left());
-}
-
 TEST(run_stop, a_rank_that_has_left_its_process_group_is_killed_all_the_same)
 {
     command c({"run", "-n", "1", "perl", "-e",
@@ -208,18 +193,20 @@ TEST(run_stop, a_start_that_fails_waits_for_nobody_who_holds_an_output)
 
 TEST(run_stop, with_continue_the_death_of_an_agent_is_that_of_its_ranks_alone)
 {
-    command c({"run", "-n", "4", "--nodes", "2", "--on-death", "continue", "sh", "-c",
-               "echo up; sleep 2; echo $ONESEA_NODE"});
-    ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
-    auto agents = c.agents();
-    ASSERT_EQ(agents.size(), 2u);
-    kill(std::max(agents[0], agents[1]), SIGKILL); // of node 1: started last
-    auto o = c.wait();
-    EXPECT_EQ(o.status, 137);
-    EXPECT_NE(o.out.find("0\n0\n"), std::string::npos) << o.out;
-    EXPECT_NE(o.err.find("agent of node 1"), std::string::npos) << o.err;
-    EXPECT_NE(o.err.find("its ranks are dead"), std::string::npos) << o.err;
-    EXPECT_TRUE(c.nothing_left());
+    for (const int number : {SIGKILL, SIGTERM}) {
+        command c({"run", "-n", "4", "--nodes", "2", "--on-death", "continue", "sh", "-c",
+                   "echo up; sleep 2; echo $ONESEA_NODE"});
+        ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
+        auto agents = c.agents();
+        ASSERT_EQ(agents.size(), 2u);
+        kill(std::max(agents[0], agents[1]), number); // of node 1: started last
+        auto o = c.wait();
+        EXPECT_EQ(o.status, 137);
+        EXPECT_NE(o.out.find("0\n0\n"), std::string::npos) << o.out;
+        EXPECT_NE(o.err.find("agent of node 1"), std::string::npos) << o.err;
+        EXPECT_NE(o.err.find("its ranks are dead"), std::string::npos) << o.err;
+        EXPECT_TRUE(c.nothing_left());
+    }
 }
 
 TEST(run_stop, ranks_that_fail_by_themselves_are_not_called_ended_by_the_launcher)
