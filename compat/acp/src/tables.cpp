@@ -13,6 +13,7 @@ namespace acp {
 namespace {
 
 constexpr acp_ga_t local_mark = acp_ga_t(1) << colour_shift;
+constexpr std::size_t likely_value = std::size_t(1) << 20; // room that is had without asking first
 
 sea_bytes bytes(acp_element_t e) { return sea_remote(address_of(e.ga), e.size); }
 
@@ -218,10 +219,12 @@ size_t acp_retrieve_map(acp_map_t map, acp_pair_t pair)
     std::size_t length = 0;
     int found = 0;
     char nothing;
-    if (elsewhere) { // a program may offer any room for as much as there is
+    if (elsewhere && room > likely_value) { // "as much as there is": that is asked first
         if (!good(function, sea_table_get(the(map), bytes(pair.first), &nothing, 0, &length, &found)) || !found)
             return 0;
         room = std::min(room, length);
+    }
+    if (elsewhere) {
         if (!make_room(function, &fetched, room)) return 0;
         buffer = fetched.data();
     }
