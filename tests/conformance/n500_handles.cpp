@@ -50,14 +50,6 @@ struct gate {
     void open() { t.shared->flags[t.rank % 64] = 1; }
 };
 
-sea_opts handled(sea_op *op, sea_op after = SEA_OP_NONE)
-{
-    sea_opts o = SEA_OPTS_INIT;
-    o.op = op;
-    o.after = after;
-    return o;
-}
-
 } // namespace
 
 LIGHT_STEP(500, a_handle_tells_completion_once)
@@ -67,7 +59,7 @@ LIGHT_STEP(500, a_handle_tells_completion_once)
     for (int peer : t.peers()) {
         std::uint64_t word = 5, back = 0;
         sea_op op = SEA_OP_NONE;
-        sea_opts o = handled(&op);
+        sea_opts o = with_handle(&op);
         int done = 0;
         CHECK_OK(sea_put(all[std::size_t(peer)], &word, 8, &o));
         CHECK(op != SEA_OP_ALL);
@@ -160,7 +152,7 @@ STEP(503, any_all_and_some_tell_which)
             for (int i = 0; i < n; ++i) {
                 ops[i] = SEA_OP_NONE;
                 seen[i] = i % 4 == 3;
-                sea_opts o = handled(&ops[i]);
+                sea_opts o = with_handle(&ops[i]);
                 words[i] = std::uint64_t(i);
                 int peer = (t.rank + i) % t.size;
                 if (!seen[i]) CHECK_OK(sea_put(all[std::size_t(peer)] + 8 * std::uint64_t(i), &words[i], 8, &o));
@@ -206,7 +198,7 @@ STEP(504, a_chain_runs_link_by_link)
         sea_addr a = all[std::size_t(peer)] + std::uint64_t(t.rank) * 8;
         for (std::size_t i = 0; i < n; ++i) {
             words[i] = i;
-            sea_opts o = handled(&ops[i], i ? ops[i - 1] : SEA_OP_NONE);
+            sea_opts o = with_handle(&ops[i], i ? ops[i - 1] : SEA_OP_NONE);
             CHECK_OK(sea_put(a, &words[i], 8, &o));
         }
         CHECK_OK(sea_wait_all(ops.data(), int(n), 60));
@@ -226,16 +218,16 @@ STEP(505, a_chain_crosses_ranks)
     for (int round = 0; round < t.times(10) && t.rank < 8; ++round) {
         fill(out, 500, std::uint64_t(round * 100 + t.rank));
         sea_op ops[8];
-        sea_opts o = handled(&ops[0]);
+        sea_opts o = with_handle(&ops[0]);
         sea_addr last = all[std::size_t(t.rank)] + skew;
         CHECK_OK(sea_put(last, out, 500, &o));
         for (int i = 1; i < 7; ++i) {
             sea_addr next = all[std::size_t((t.rank + i) % t.size)] + skew;
-            o = handled(&ops[i], ops[i - 1]);
+            o = with_handle(&ops[i], ops[i - 1]);
             CHECK_OK(sea_copy(next, last, next == last ? 0 : 500, &o)); // a job of one has nowhere else
             last = next;
         }
-        o = handled(&ops[7], ops[6]);
+        o = with_handle(&ops[7], ops[6]);
         CHECK_OK(sea_get(in, last, 500, &o));
         CHECK_OK(sea_wait(ops[7], 30));
         CHECK_DATA(in, 500, std::uint64_t(round * 100 + t.rank));
@@ -257,7 +249,7 @@ STEP(506, after_all_waits_for_all_that_was_started)
     for (std::size_t at = 0; at < out.size(); at += 20000) CHECK_OK(sea_put(all[right] + at, &out[at], 20000, &o));
     std::uint64_t one = 1;
     sea_op op;
-    sea_opts last = handled(&op, SEA_OP_ALL);
+    sea_opts last = with_handle(&op, SEA_OP_ALL);
     CHECK_OK(sea_put(flags[right], &one, 8, &last));
     CHECK_OK(sea_counter_wait(reinterpret_cast<sea_counter *>(flag.memory()), 1, 30));
     CHECK_DATA(p.memory(), out.size(), std::uint64_t((t.rank + t.size - 1) % t.size));
@@ -277,7 +269,7 @@ STEP(515, after_all_waits_for_small_puts_without_handles_and_later_ones_do_not_k
     for (std::uint64_t round = 1; round <= 5; ++round) {
         for (std::size_t i = 0; i < words; ++i) CHECK_OK(sea_put(all[right] + 8 * i, &round, 8, &o));
         sea_op op;
-        sea_opts last = handled(&op, SEA_OP_ALL);
+        sea_opts last = with_handle(&op, SEA_OP_ALL);
         CHECK_OK(sea_put(flags[right], &round, 8, &last));
         std::uint64_t later = round;
         for (int i = 0; i < 100; ++i) CHECK_OK(sea_put(flags[right] + 8, &later, 8, &o));
@@ -297,16 +289,16 @@ STEP(507, a_failed_start_condition_passes_its_status_on)
         sea_addr a = all[std::size_t(peer)];
         std::uint64_t word = 1, in = 7;
         sea_op first = SEA_OP_NONE, second = SEA_OP_NONE, third = SEA_OP_NONE;
-        sea_opts o = handled(&first);
+        sea_opts o = with_handle(&first);
         // A message without handler fails after its call, wherever the target is.
         int started = sea_am_send(peer, 999, nullptr, 0, nullptr, 0, &o);
         if (started != SEA_OK) {
             CHECK_EQ(SEA_ERR_HANDLER, started);
             continue;
         }
-        o = handled(&second, first);
+        o = with_handle(&second, first);
         int status = sea_put(a, &word, 8, &o);
-        o = handled(&third, second);
+        o = with_handle(&third, second);
         if (status == SEA_OK) {
             int got = sea_get(&in, a, 8, &o);
             if (got == SEA_OK)
@@ -333,10 +325,10 @@ STEP(508, a_used_up_start_condition_counts_as_complete)
     sea_addr a = all[std::size_t((t.rank + 1) % t.size)];
     std::uint64_t word = 5;
     sea_op first, second;
-    sea_opts o = handled(&first);
+    sea_opts o = with_handle(&first);
     CHECK_OK(sea_put(a, &word, 8, &o));
     CHECK_OK(sea_wait(first, 30));
-    o = handled(&second, first);
+    o = with_handle(&second, first);
     CHECK_OK(sea_put(a, &word, 8, &o));
     CHECK_OK(sea_wait(second, 30));
     o = SEA_OPTS_INIT;
@@ -362,7 +354,7 @@ STEP(509, a_start_condition_holds_until_it_is_met)
         std::uint64_t word = 5;
         sea_op op;
         g.close(t.rank + 1);
-        sea_opts o = handled(&op, g.op);
+        sea_opts o = with_handle(&op, g.op);
         CHECK_OK(sea_put(a, &word, 8, &o));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait(op, 0.05));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait_local(op, 0.02));
@@ -384,7 +376,7 @@ STEP(510, thousands_are_in_flight)
     std::vector<sea_op> ops(n, SEA_OP_NONE);
     for (std::size_t i = 0; i < n; ++i) {
         words[i] = i + std::uint64_t(t.rank) * n;
-        sea_opts o = handled(&ops[i]);
+        sea_opts o = with_handle(&ops[i]);
         CHECK_OK(sea_put(all[right] + i * 8, &words[i], 8, &o));
     }
     CHECK_OK(sea_wait_all(ops.data(), int(n), 60));

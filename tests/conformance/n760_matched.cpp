@@ -17,13 +17,6 @@ constexpr sea_team world = SEA_TEAM_WORLD;
 int right_of(const run &t) { return (t.rank + 1) % t.size; }
 int left_of(const run &t) { return (t.rank + t.size - 1) % t.size; }
 
-sea_opts with_handle(sea_op *op)
-{
-    sea_opts o = SEA_OPTS_INIT;
-    o.op = op;
-    return o;
-}
-
 std::vector<unsigned char> filled(std::size_t bytes, std::uint64_t seed)
 {
     std::vector<unsigned char> data(bytes + 1);

@@ -30,14 +30,6 @@ void *dawdle(const sea_am *message, sea_am_complete_fn *, void **)
     return nullptr;
 }
 
-sea_opts with_handle(sea_op *op, unsigned flags = 0)
-{
-    sea_opts o = SEA_OPTS_INIT;
-    o.op = op;
-    o.flags = flags;
-    return o;
-}
-
 } // namespace
 
 STEP(785, a_short_message_to_the_own_rank_wakes_who_sleeps)
@@ -95,7 +87,8 @@ STEP(787, what_was_executed_is_told_though_an_answer_emptied_the_queue)
     std::vector<sea_op> ops;
     auto start = [&](auto call, unsigned flags = 0) {
         sea_op op = SEA_OP_NONE;
-        const sea_opts o = with_handle(&op, flags);
+        sea_opts o = with_handle(&op);
+        o.flags = flags;
         CHECK_OK(call(&o));
         ops.push_back(op);
     };

@@ -42,6 +42,14 @@ class place {
     sea_addr owned_ = SEA_NULL; // what is freed or unregistered
 };
 
+inline sea_opts with_handle(sea_op *op, sea_op after = SEA_OP_NONE)
+{
+    sea_opts o = SEA_OPTS_INIT;
+    o.op = op;
+    o.after = after;
+    return o;
+}
+
 // Starts an operation with a handle and gives its status, whether the call or the operation tells it.
 template <class Start>
 int outcome(Start start, sea_opts opts = SEA_OPTS_INIT)

@@ -165,6 +165,21 @@ TEST(run_stop, an_agent_that_a_signal_ends_is_told_of_with_a_status)
         }
 }
 
+// As whoever stops all processes of a service does.
+TEST(run_stop, a_signal_to_the_launcher_and_all_agents_at_once_is_told_by_the_status)
+{
+    command c({"run", "-n", "4", "--nodes", "2", "sh", "-c", stubborn});
+    ASSERT_TRUE(c.wait_for("up\nup\nup\nup\n"));
+    const auto agents = c.agents();
+    ASSERT_EQ(agents.size(), 2u);
+    c.send(SIGTERM);
+    for (pid_t agent : agents) kill(agent, SIGTERM);
+    auto o = c.wait();
+    EXPECT_TRUE(o.status == 128 + SIGTERM || o.status == 125) << o.status; // whichever the launcher hears of first
+    EXPECT_LT(o.seconds, 10);
+    EXPECT_TRUE(c.nothing_left());
+}
+
 TEST(run_stop, a_rank_that_has_left_its_process_group_is_killed_all_the_same)
 {
     command c({"run", "-n", "1", "perl", "-e",
