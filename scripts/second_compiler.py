@@ -19,16 +19,22 @@ CLANGXX = os.environ.get("ONESEA_CLANGXX", "clang++-14")
 # What only gcc knows, for its way to optimize (ONESEA_AS_ONE in cmake/OneseaSettings.cmake); no code is made here.
 ONLY_GCC = ("-flto=auto", "-ffat-lto-objects", "-Wno-restrict")
 
+# Read once for many files (cmake/OneseaPrecompiled.cmake). Here every file must include what it needs.
+READ_ONCE = "cmake_pch.hxx"
+
 
 def command_of(entry):
     words = shlex.split(entry["command"])
     source = entry["file"]
-    kept, skip = [], False
+    kept, before = [], ""
     for word in words[1:]:
-        if skip or word == "-o":
-            skip = word == "-o" and not skip
-        elif word not in ("-c", source, *ONLY_GCC):
+        if before == "-o":
+            pass
+        elif before == "-include" and word.endswith(READ_ONCE):
+            kept.pop()
+        elif word not in ("-c", "-o", source, *ONLY_GCC):
             kept.append(word)
+        before = word
     return [CLANG if source.endswith(".c") else CLANGXX, *kept, "-fsyntax-only", source]
 
 

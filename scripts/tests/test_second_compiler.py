@@ -17,7 +17,9 @@ class SecondCompilerTest(unittest.TestCase):
             source = str(Path(place) / "a.cpp")
             Path(source).write_text(text)
             only_gcc = "-O3 -flto=auto -ffat-lto-objects -Wno-restrict"
-            command = f"g++ -std=c++20 -Wall -Wextra -Werror {only_gcc} -o a.o -c {source}"
+            (Path(place) / "cmake_pch.hxx").write_text("#include <vector>\n")
+            read_once = f"-Winvalid-pch -include {place}/cmake_pch.hxx"
+            command = f"g++ -std=c++20 -Wall -Wextra -Werror {only_gcc} {read_once} -o a.o -c {source}"
             subprocess.run(command.split(), cwd=place, check=True)
             entries = [{"directory": place, "file": source, "command": command}]
             (Path(place) / "compile_commands.json").write_text(json.dumps(entries))
@@ -30,6 +32,10 @@ class SecondCompilerTest(unittest.TestCase):
 
     def test_what_only_gcc_takes_fails(self):
         self.assertEqual(self.status("class c {\n    int unused_;\n};\n"), 1)
+
+    def test_what_does_not_include_what_it_needs_fails(self):
+        self.assertEqual(self.status("std::vector<int> v;\n"), 1)
+        self.assertEqual(self.status("#include <vector>\nstd::vector<int> v;\n"), 0)
 
 
 if __name__ == "__main__":
