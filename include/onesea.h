@@ -243,8 +243,10 @@ typedef struct sea_opts {
  * target_raw_counter of an operation of no bytes lies on the rank that its address names (sea_copy: that of the
  * target); sea_put_vector() and sea_get_vector() of no pieces name none and give SEA_ERR_INVALID. */
 
-/* Counters also add when an operation ends with an error, so that who waits for them goes on; the handle or the fence
- * tells the error. A target counter does not: what failed there is not announced there. */
+/* Counters also add when an operation ends with an error after its call, so that who waits for them goes on; the handle
+ * or the fence tells the error. A call that itself returns an error adds to none of its counters, then or later; only
+ * after SEA_ERR_TIMEOUT the operation goes on and its counters add. A target counter never adds for what failed: it is
+ * not announced there. */
 
 /* A start condition whose operation failed lets the later one fail with the same status. A handle stays valid as a
  * start condition until it is used up; a used-up one counts as complete. */

@@ -64,12 +64,8 @@ operation *prepare(operation *op, int target, const sea_opts *opts)
     op->delivery::settled = core::settled;
     op->target = target;
     op->call_waits = blocking(opts);
-    op->held = true; // by the call; conclude() lets go or makes it a handle
-    if (opts) {
-        op->origin_counter = opts->origin_counter;
-        op->remote_counter = opts->remote_counter;
-        op->after = opts->after;
-    }
+    op->held = true;                   // by the call; conclude() lets go or makes it a handle
+    if (opts) op->after = opts->after; // the counters follow in conclude()
     return op;
 }
 
@@ -288,28 +284,45 @@ int check_opts(const sea_opts *opts, int target_rank)
     return SEA_OK;
 }
 
+namespace {
+
+// From here on the counters hear of the operation, since the call does not fail: who gets an error from a call need not
+// reckon with what it started.
+void tell_counters(operation *op, const sea_opts *opts)
+{
+    if (!opts || (!opts->origin_counter && !opts->remote_counter)) return;
+    if (!op->local_done)
+        op->origin_counter = opts->origin_counter;
+    else if (opts->origin_counter)
+        bump(opts->origin_counter);
+    if (op->state != operation::phase::done)
+        op->remote_counter = opts->remote_counter;
+    else if (opts->remote_counter)
+        bump(opts->remote_counter);
+    if (engine().sleep.waiters.load(std::memory_order_relaxed) > 0) notify_progress();
+}
+
+int leave_under_way(operation *op, const sea_opts *opts)
+{
+    started();
+    const bool done = op->state == operation::phase::done;
+    const int status = done ? op->status : SEA_OK;
+    if (status == SEA_OK)
+        tell_counters(op, opts);
+    else
+        set_error(status, op->error_text);
+    if (status == SEA_OK && opts->op) *opts->op = done ? SEA_OP_NONE : operation_table::id_of(op);
+    if (done || !opts->op) let_go(op);
+    return status;
+}
+
+} // namespace
+
 int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote)
 {
     run_startable();
     if (engine().sleep.waiters.load(std::memory_order_relaxed) > 0) notify_progress(); // for counters that it bumped
-    if (!blocking(opts)) {
-        started();
-        if (op->state == operation::phase::done) {
-            int status = op->status;
-            if (status != SEA_OK)
-                set_error(status, op->error_text);
-            else if (opts->op)
-                *opts->op = SEA_OP_NONE;
-            let_go(op);
-            return status;
-        }
-        if (!opts->op) {
-            let_go(op);
-        } else {
-            *opts->op = operation_table::id_of(op);
-        }
-        return SEA_OK;
-    }
+    if (!blocking(opts)) return leave_under_way(op, opts);
     auto ready = [&] { return op->state == operation::phase::done || (!until_remote && op->local_done); };
     if (op->state == operation::phase::done)
         wake_if_late(); // for what it told others
@@ -320,6 +333,7 @@ int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remot
         status = op->status;
         if (status != SEA_OK) set_error(status, op->error_text);
     }
+    if (status == SEA_OK || op->state != operation::phase::done) tell_counters(op, opts);
     if (status == SEA_ERR_TIMEOUT && op->result_is_ours) op->memory = nullptr;
     let_go(op);
     return status;

@@ -198,3 +198,46 @@ STEP(604, wrong_counters_are_refused)
     CHECK_EQ(120, not_all(p.memory() + 8, 120, blank));
     t.sync();
 }
+
+// Inside a node most fail within the call, between nodes after it.
+STEP(605, a_call_that_fails_has_told_no_counter_and_one_that_does_not_tells_both)
+{
+    place p(kind::heap, 128);
+    std::vector<sea_addr> all = t.exchange(p.address());
+    const sea_addr nowhere = all[std::size_t((t.rank + 1) % t.size)] + (UINT64_C(1) << 39);
+    std::uint64_t word = 1, old = 0;
+    sea_op failed_before = SEA_OP_NONE;
+    auto try_one = [&](unsigned flags, sea_op after, auto start) {
+        sea_counter origin{}, remote{};
+        sea_opts o = SEA_OPTS_INIT;
+        o.flags = flags;
+        o.after = after;
+        o.origin_counter = &origin;
+        o.remote_counter = &remote;
+        const int status = start(&o);
+        const int told = status == SEA_OK ? 1 : 0;
+        if (told) CHECK_OK(sea_counter_wait(&origin, 1, 20));
+        if (told) CHECK_OK(sea_counter_wait(&remote, 1, 20));
+        CHECK_EQ(told, origin.value);
+        CHECK_EQ(told, remote.value);
+        return status;
+    };
+    for (unsigned flags : {0u, SEA_NOWAIT}) {
+        try_one(flags, SEA_OP_NONE, [&](sea_opts *o) { return sea_put(nowhere, &word, 8, o); });
+        const int got = try_one(flags, SEA_OP_NONE, [&](sea_opts *o) { return sea_get(&old, nowhere, 8, o); });
+        const int added = try_one(flags, SEA_OP_NONE,
+                                  [&](sea_opts *o) { return sea_atomic(SEA_ATOMIC_ADD, nowhere, 8, 1, 0, &old, o); });
+        if (flags == 0) CHECK_STATUS(SEA_ERR_ADDRESS, got);
+        if (flags == 0) CHECK_STATUS(SEA_ERR_ADDRESS, added);
+        sea_opts before = SEA_OPTS_INIT;
+        before.op = &failed_before;
+        if (sea_get(&old, nowhere, 8, &before) == SEA_OK) {
+            try_one(flags, failed_before, [&](sea_opts *o) { return sea_put(p.address(), &word, 8, o); });
+            CHECK_STATUS(SEA_ERR_ADDRESS, sea_wait(failed_before, 20));
+        }
+        (void)sea_fence_all(); // tells one of them
+    }
+    t.sync();
+    CHECK_EQ(128, not_all(p.memory(), 128, blank));
+    t.sync();
+}

@@ -73,6 +73,15 @@ void all_fails(run &t, int dead, sea_addr heap, sea_addr own, sea_addr mine)
     CHECK_STATUS(SEA_ERR_DEAD, sea_fetch_add8(heap, 1, &old, nullptr));
     CHECK_STATUS(SEA_ERR_DEAD, sea_am_send(dead, 11, nullptr, 0, nullptr, 0, nullptr));
     CHECK(std::strstr(sea_last_error(), std::to_string(dead).c_str()) != nullptr);
+    sea_counter origin{}, remote{};
+    sea_opts o = SEA_OPTS_INIT;
+    o.flags = SEA_NOWAIT;
+    o.origin_counter = &origin;
+    o.remote_counter = &remote;
+    CHECK_STATUS(SEA_ERR_DEAD, sea_put(heap, data.data(), 70000, &o));
+    CHECK_STATUS(SEA_ERR_DEAD, sea_am_send(dead, 11, nullptr, 0, data.data(), 70000, &o));
+    CHECK_EQ(0, origin.value);
+    CHECK_EQ(0, remote.value);
     sea_addr block = 3;
     CHECK_STATUS(SEA_ERR_DEAD, sea_heap_alloc(dead, 64, &block));
     CHECK_EQ(7, old);
