@@ -60,14 +60,4 @@ void byte_sink::write_some()
     if (progress_) progress_();
 }
 
-void byte_sink::flush_blocking(double seconds)
-{
-    std::uint64_t until = now_ns() + std::uint64_t(seconds * 1e9);
-    while (queued() && now_ns() < until) {
-        pollfd p{fd_, POLLOUT, 0};
-        poll(&p, 1, 100);
-        write_some();
-    }
-}
-
 } // namespace onesea::agent

@@ -19,7 +19,6 @@ class byte_sink {
     void write(std::string_view bytes);
     std::size_t queued() const { return buffer_.size() - start_; }
     int error() const { return error_; } // of the last write; what comes after an error is dropped
-    void flush_blocking(double seconds);
     void on_progress(std::function<void()> fn) { progress_ = std::move(fn); }
 
   private:

@@ -60,9 +60,11 @@ void channel::finish(const std::string &why)
 void channel::update()
 {
     if (ended_) return;
-    std::uint32_t in = paused_ ? 0u : std::uint32_t(EPOLLIN), out = queued() ? std::uint32_t(EPOLLOUT) : 0u;
-    loop_.change(in_, out_ == in_ ? in | out : in);
-    if (out_ != in_) loop_.change(out_, out);
+    const std::uint32_t in = EPOLLIN, out = queued() ? std::uint32_t(EPOLLOUT) : 0u;
+    if (out_ == in_)
+        loop_.change(in_, in | out);
+    else
+        loop_.change(out_, out);
 }
 
 void channel::send(const nlohmann::json &head, std::string_view body)
@@ -82,12 +84,6 @@ void channel::when_below(std::size_t level, std::function<void()> fn)
 {
     level_ = level;
     below_ = std::move(fn);
-}
-
-void channel::pause(bool paused)
-{
-    paused_ = paused;
-    update();
 }
 
 void channel::write_some()

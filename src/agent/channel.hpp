@@ -23,8 +23,6 @@ class channel {
     // Called when queued() falls to half of `level` after it had been above.
     void when_below(std::size_t level, std::function<void()> fn);
 
-    // Stops taking messages for a while, so that the other side has to wait.
-    void pause(bool paused);
     bool ended() const { return ended_; }
     void flush_blocking(double seconds); // writes what is queued, for at most that long
 
@@ -42,7 +40,7 @@ class channel {
     std::string out_buffer_;
     std::size_t out_start_ = 0;
     std::size_t level_ = 0;
-    bool above_ = false, paused_ = false, ended_ = false;
+    bool above_ = false, ended_ = false;
     std::function<void()> below_;
 };
 

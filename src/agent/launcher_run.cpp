@@ -33,6 +33,9 @@ namespace {
 
 constexpr double kill_grace_s = 0.3;
 constexpr double agents_end_s = 5;
+constexpr unsigned agent_silence_s = 10; // more than the 6 s in which an agent kills and empties pipes without a word
+constexpr double reader_look_s = 0.1;    // how often we look whether the reader of our output takes something
+constexpr unsigned reader_idle_asked = 50, reader_idle_insisted = 5; // such looks once the end was asked for
 constexpr std::size_t output_ahead = 4u << 20; // bytes that wait for our own reader before the ranks have to wait
 
 rank_end end_from(const message &m)
@@ -52,6 +55,7 @@ rank_end end_from(const message &m)
 void launcher::received(unsigned node, message &m)
 {
     std::string type = m.type();
+    nodes_[node]->silent_s = 0;
     if (type == "output") return take_output(m);
     if (type == "taken") {
         const auto &ranks = placed_.nodes[node].ranks;
@@ -88,8 +92,9 @@ void launcher::throttle()
     bool wanted = output_.queued() > (paused_ ? output_ahead / 2 : output_ahead);
     if (wanted == paused_) return;
     paused_ = wanted;
+    const nlohmann::json head = {{"type", "pause"}, {"paused", paused_}};
     for (auto &n : nodes_)
-        if (!n->ended) n->pause(paused_);
+        if (!n->ended) n->send(head);
 }
 
 void launcher::send_input(unsigned rank, std::string_view bytes)
@@ -143,6 +148,7 @@ void launcher::send_signal(int number)
     nlohmann::json head = {{"type", number == SIGKILL ? "kill" : "signal"}, {"number", number}};
     for (auto &n : nodes_)
         if (!n->ended) n->send(head);
+    if (number == SIGKILL) watch_for_silence();
 }
 
 void launcher::end_job(bool at_once)
@@ -211,13 +217,21 @@ void launcher::handle_signal(int number)
     case SIGTERM:
         break;
     default:
+        if (delivering_ && number == SIGHUP) break;
         return send_signal(number);
+    }
+    if (delivering_) {
+        reader_abandoned_ = true;
+        stop_.asked(number);
+        return;
     }
     auto steps = stop_.asked(number);
     if (!table_sent_) {
         if (!forced_status_) forced_status_ = 128 + number;
         return give_up_start();
     }
+    if (stop_.times() > 2)
+        for (unsigned n = 0; n < nodes_.size(); ++n) give_up_agent(n, "has not killed its ranks yet");
     for (const stop_step &s : steps) {
         auto act = [this, sent = s.signal] {
             if (sent == SIGKILL) ending_ = true;
@@ -241,6 +255,41 @@ void launcher::finish_when_over()
     finish_sent_ = true;
     for (auto &n : nodes_)
         if (!n->ended) n->send({{"type", "finish"}});
+    watch_for_silence();
+}
+
+// Seconds are counted by a timer that rings each second, not by the clock: a launcher that was stopped or got no
+// processor for a while has not listened then.
+void launcher::watch_for_silence()
+{
+    if (std::exchange(silence_counts_, true)) return;
+    const auto again = [this] {
+        silence_counts_ = false;
+        for (unsigned n = 0; n < nodes_.size(); ++n)
+            if ((finish_sent_ || living_on(n) > 0) && ++nodes_[n]->silent_s > agent_silence_s)
+                give_up_agent(n, fmt::format("has not answered for {} s", agent_silence_s));
+        watch_for_silence();
+    };
+    loop_.after(1, again);
+}
+
+// One that was told to kill or to leave, and does neither: it is stopped, or its host is gone. Here it is killed, and
+// its ranks die with it; elsewhere nobody can be told, and what lives there lives on until its host finds the line
+// dead.
+void launcher::give_up_agent(unsigned node, const std::string &why)
+{
+    node_link &link = *nodes_[node];
+    if (link.done || link.ended || giving_up_) return;
+    const placed_node &place = placed_.nodes[node];
+    output_.say(fmt::format("the agent of node {} ({}) {}: {}", node, place.host, why,
+                            place.local ? "it is killed" : "processes may be left there"));
+    link.hang_up();
+    link.kill_now();
+    link.ended = link.failed = true;
+    agent_lost_ = maybe_over_ = true;
+    node_lost_to_spawn(node);
+    if (forced_status_ || verdict_.failed()) return;
+    forced_status_ = stop_.first_signal() ? 128 + stop_.first_signal() : status_launcher;
 }
 
 bool launcher::finished() const
@@ -253,21 +302,26 @@ bool launcher::finished() const
 // Every process that we started has ended on return, by force if need be.
 void launcher::wait_for_agents()
 {
-    for (auto &n : nodes_) n->hang_up();
+    for (auto &n : nodes_) {
+        n->hang_up();
+        if (giving_up_) n->stop_connecting();
+    }
     std::uint64_t until = now_ns() + std::uint64_t(agents_end_s * 1e9);
     auto all = [this] { return std::all_of(nodes_.begin(), nodes_.end(), [](const auto &n) { return n->reaped; }); };
-    bool forced = false;
+    sigset_t awaited;
+    sigemptyset(&awaited);
+    for (int s : {SIGCHLD, SIGINT, SIGQUIT, SIGTERM}) sigaddset(&awaited, s);
+    bool forced = false, insisted = stop_.times() > 1;
     for (reap(); !all(); reap()) {
-        if (!forced && now_ns() > until) {
+        if (!forced && (insisted || now_ns() > until)) {
             forced = true;
-            for (auto &n : nodes_)
-                if (!n->reaped) kill(n->pid(), SIGKILL);
+            for (auto &n : nodes_) n->kill_now();
         }
-        sigset_t child;
-        sigemptyset(&child);
-        sigaddset(&child, SIGCHLD);
         timespec nap{0, 20'000'000};
-        sigtimedwait(&child, nullptr, &nap);
+        const int number = sigtimedwait(&awaited, nullptr, &nap);
+        if (number <= 0 || number == SIGCHLD) continue;
+        insisted = true;
+        stop_.asked(number);
     }
     if (agent_lost_ || forced) kill_descendants(agents_end_s, foreign_children_);
 }
@@ -286,6 +340,27 @@ std::string launcher::end_text() const
     return text;
 }
 
+// A reader gets everything, however slow he is, if the job has ended by itself. Once somebody has asked for the end he
+// is waited for only while he takes something. Whoever asks now has seen that nothing but the reader is missing.
+void launcher::deliver_output()
+{
+    delivering_ = true;
+    std::size_t left = output_.queued();
+    for (unsigned idle = 0; left && !reader_abandoned_; ++idle) {
+        if (stop_.times() > 1 && idle >= reader_idle_insisted) break;
+        if ((stop_.first_signal() || forced_status_ == status_timeout) && idle >= reader_idle_asked) break;
+        bool rung = false;
+        const auto bell = loop_.after(reader_look_s, [&rung] { rung = true; });
+        while (!rung && output_.queued() && !reader_abandoned_) loop_.run_once();
+        loop_.cancel(bell);
+        if (output_.queued() < left) idle = 0;
+        left = output_.queued();
+    }
+    if (!left) return;
+    output_.say(fmt::format("{} bytes of output are lost: nobody has read them", left));
+    if (!forced_status_ && !verdict_.failed()) forced_status_ = 128 + stop_.first_signal();
+}
+
 int launcher::conclude()
 {
     if (request_.stats && table_sent_) tell_counts();
@@ -294,7 +369,7 @@ int launcher::conclude()
         output_.say(lost);
         if (!forced_status_) forced_status_ = status_launcher;
     }
-    output_.flush(INT_MAX);
+    deliver_output();
     if (forced_status_) return forced_status_;
     if (!verdict_.failed() && verdict_.ended_by_launcher() && stop_.first_signal()) return 128 + stop_.first_signal();
     return verdict_.exit_status();

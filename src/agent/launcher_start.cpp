@@ -81,8 +81,7 @@ launcher::~launcher()
     if (stats_file_) fclose(stats_file_);
     if (signal_fd_ < 0) return;
     loop_.forget(signal_fd_);
-    close(signal_fd_);
-    sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+    close(signal_fd_); // the signals stay blocked: one that comes now must not change the status that is known by now
 }
 
 void launcher::take_over_signals()

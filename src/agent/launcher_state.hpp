@@ -89,8 +89,11 @@ class launcher {
     void reap();
     void rank_gone(unsigned rank, shm::rank_state state, int status);
     void finish_when_over();
+    void watch_for_silence();
+    void give_up_agent(unsigned node, const std::string &why);
     bool finished() const;
     void wait_for_agents();
+    void deliver_output();
     int conclude();
     std::string end_text() const;
     const std::string &host_of(unsigned rank) const { return placed_.nodes[placed_.ranks[rank].node].host; }
@@ -115,7 +118,9 @@ class launcher {
     bool ending_ = false;     // the launcher ends the ranks
     bool maybe_over_ = false; // look whether all ranks have ended
     bool finish_sent_ = false;
-    bool paused_ = false; // the agents have to wait until the output has gone
+    bool silence_counts_ = false;                        // the agents have been told to kill or to leave
+    bool paused_ = false;                                // the ranks have to wait until the output has gone
+    bool delivering_ = false, reader_abandoned_ = false; // nothing but output is left; nobody waits for its reader now
     bool agent_lost_ = false;
     int forced_status_ = 0; // of a time-out, an interruption at start, or our own failure
     std::set<std::string> failures_told_;

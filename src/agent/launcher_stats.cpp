@@ -6,7 +6,6 @@
 #include "agent/hosts.hpp"
 
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -41,8 +40,7 @@ void launcher::tell_counts()
         counts_.try_emplace(int(r), observe::rank_report{int(r), placed_.ranks[r].node, host_of(r), std::nullopt});
     for (auto &[rank, report] : counts_) job.ranks.push_back(std::move(report));
     if (!stats_file_) {
-        output_.flush(INT_MAX);
-        fmt::print(stderr, "{}", observe::table(job));
+        output_.show(observe::table(job));
         return;
     }
     fmt::print(stats_file_, "{}\n", observe::to_json(job).dump(1));

@@ -4,7 +4,7 @@
 //   agent: hello          who I am, and the ends of the ssh connection
 //   launcher: job         this node's part          agent: ready (address, ports) or failed
 //   launcher: table       where everybody is        agent: started or failed
-//   both: output, input, taken, exit, gone, signal, kill
+//   both: output, pause, input, taken, exit, gone, signal, kill
 //   launcher: finish      all ranks have ended      agent: counts (if asked for), done
 //
 // More ranks, one after the other:
@@ -63,7 +63,8 @@ class node_agent final : public rank_set::listener {
               loop_, in, out, [this](message &m) { received(m); }, [this](const std::string &) { over_ = true; })
     {
         line_.when_below(output_ahead, [this] {
-            if (ranks_) ranks_->pause_output(false);
+            line_full_ = false;
+            pace_output();
         });
         loop_.watch(signal_fd_, EPOLLIN, [this](std::uint32_t) { take_signals(); });
     }
@@ -89,6 +90,7 @@ class node_agent final : public rank_set::listener {
     void finish();
     void forward_input(const message &m);
     void tell_counts(unsigned slot);
+    void pace_output();
 
     void wrote(unsigned slot, int stream, std::string_view bytes) override;
     void took_input(unsigned slot, std::size_t bytes) override;
@@ -102,7 +104,8 @@ class node_agent final : public rank_set::listener {
     std::optional<node_memory> memory_;
     std::optional<rank_set> ranks_;
     bool started_ = false, over_ = false, leaving_ = false, done_ = false;
-    int ended_by_ = 0; // a signal
+    bool line_full_ = false, held_ = false; // output has to wait: for the line; for who reads the launcher's
+    int ended_by_ = 0;                      // a signal
 };
 
 // The same for all containers and namespaces of a kernel; "" if it does not tell.
@@ -139,6 +142,10 @@ void node_agent::received(message &m)
     if (!ranks_) return;
     if (type == "gone") take_gone(m);
     if (type == "input") forward_input(m);
+    if (type == "pause") {
+        m.head.at("paused").get_to(held_);
+        pace_output();
+    }
     if (type == "signal") ranks_->signal_all(m.head.at("number").get<int>());
     if (type == "kill") ranks_->signal_all(SIGKILL);
     if (type == "prepare") prepare_rank(m);
@@ -207,7 +214,15 @@ void node_agent::forward_input(const message &m)
 void node_agent::wrote(unsigned slot, int stream, std::string_view bytes)
 {
     line_.send({{"type", "output"}, {"rank", job_->ranks[slot].rank}, {"stream", stream}}, bytes);
-    if (line_.queued() > output_ahead) ranks_->pause_output(true);
+    if (line_full_ || line_.queued() <= output_ahead) return;
+    line_full_ = true;
+    pace_output();
+}
+
+// The output alone waits: all else that is said on the line is heard at once.
+void node_agent::pace_output()
+{
+    if (ranks_) ranks_->pause_output(line_full_ || held_);
 }
 
 void node_agent::took_input(unsigned slot, std::size_t bytes)
@@ -353,7 +368,7 @@ int node_agent::run()
     if (ended_by_) warn(fmt::format("signal {} ({}) ends the agent", ended_by_, strsignal(ended_by_)));
     finish();
     if (!ended_by_) line_.send({{"type", "done"}});
-    // The launcher may be held up by whoever reads its output; if it dies the line ends.
+    // The launcher may be stopped for a while; if it dies the line ends.
     line_.flush_blocking(ended_by_ ? 1 : 600);
     return 0;
 }

@@ -76,7 +76,7 @@ std::vector<std::string> remote_words(const agent_command &command, const std::s
 
 node_link::node_link(event_loop &loop, const agent_command &command, const placed_node &node, const sigset_t &mask,
                      channel::on_message received, channel::on_end ended_fn)
-    : loop_(loop)
+    : loop_(loop), local_(node.local)
 {
     start_request request;
     if (node.local)
@@ -109,6 +109,18 @@ node_link::~node_link()
     if (errors_ < 0) return;
     loop_.forget(errors_);
     close(errors_);
+}
+
+void node_link::stop_connecting() const
+{
+    if (!local_ && pid_ > 0 && !reaped) kill(-pid_, SIGTERM);
+}
+
+void node_link::kill_now() const
+{
+    if (pid_ <= 0 || reaped) return;
+    kill(-pid_, SIGKILL);
+    kill(pid_, SIGKILL); // it may have left its group
 }
 
 void node_link::read_errors()

@@ -29,16 +29,15 @@ class node_link {
     {
         if (line_) line_->send(head, body);
     }
-    void pause(bool paused)
-    {
-        if (line_) line_->pause(paused);
-    }
     void hang_up() { line_.reset(); } // the agent then kills its ranks and ends
     pid_t pid() const { return pid_; }
+    void stop_connecting() const; // ssh would wait for its own limits; nothing runs at the other end yet
+    void kill_now() const;        // the process and what it has started to reach the agent
     const std::string &error_text() const { return error_text_; } // what ssh said
 
     // Filled in by the launcher as the conversation goes on.
     bool said_hello = false, ready = false, failed = false, done = false, ended = false, reaped = false;
+    unsigned silent_s = 0; // seconds without a word from it since it was told to kill or to leave
     int wait_status = 0;
     std::string machine, own_address, launcher_address, address;
     unsigned mtu = 0;
@@ -49,6 +48,7 @@ class node_link {
 
     event_loop &loop_;
     pid_t pid_ = -1;
+    bool local_;
     int errors_ = -1;
     std::string error_text_;
     std::unique_ptr<channel> line_;

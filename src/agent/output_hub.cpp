@@ -115,9 +115,11 @@ void output_hub::take(unsigned rank, int stream, std::string_view bytes)
     sinks_[stream - 1].write(lines.take());
 }
 
-void output_hub::say(std::string_view line)
+void output_hub::say(std::string_view line) { show(fmt::format("onesea: {}\n", line)); }
+
+void output_hub::show(std::string_view lines)
 {
-    lines_[1].add(0x7fffffff, fmt::format("onesea: {}\n", line), {});
+    lines_[1].add(0x7fffffff, lines, {});
     sinks_[1].write(lines_[1].take());
 }
 
@@ -129,11 +131,6 @@ void output_hub::on_progress(const std::function<void()> &fn)
 }
 
 bool output_hub::reader_gone() const { return sinks_[0].error() == EPIPE; }
-
-void output_hub::flush(double seconds)
-{
-    for (byte_sink &s : sinks_) s.flush_blocking(seconds);
-}
 
 std::string output_hub::file_error() const
 {

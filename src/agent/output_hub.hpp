@@ -19,10 +19,10 @@ class output_hub {
     void add_rank(); // one more, placed by now; its trouble with files is told by file_error()
     void take(unsigned rank, int stream, std::string_view bytes); // stream 1 or 2; empty: it is closed
     void say(std::string_view line);                              // by the launcher, to stderr
+    void show(std::string_view lines);                            // whole lines as they are, to stderr
     std::size_t queued() const;
     void on_progress(const std::function<void()> &fn);
-    bool reader_gone() const; // nobody reads stdout any more
-    void flush(double seconds);
+    bool reader_gone() const;       // nobody reads stdout any more
     std::string file_error() const; // "" if everything reached its file
 
     // The last lines that the rank wrote to stderr, "" if they were shown already.

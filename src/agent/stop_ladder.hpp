@@ -19,16 +19,18 @@ class stop_ladder {
     // The launcher got SIGINT, SIGQUIT or SIGTERM. The second time everything is killed now.
     std::vector<stop_step> asked(int signal)
     {
-        if (asked_) return {{0, SIGKILL}};
+        if (++times_ > 1) return {{0, SIGKILL}};
         asked_ = signal;
         if (signal == SIGINT) return {{0, SIGINT}, {insist_after_s, SIGTERM}, {kill_after_s, SIGKILL}};
         return {{0, signal}, {kill_after_s, SIGKILL}};
     }
 
     int first_signal() const { return asked_; } // 0: nobody asked
+    unsigned times() const { return times_; }
 
   private:
     int asked_ = 0;
+    unsigned times_ = 0;
 };
 
 } // namespace onesea::agent

@@ -103,7 +103,8 @@ void command::send(int signal) const { kill(pid_, signal); }
 void command::read_some(int wait_ms)
 {
     pollfd p[2] = {{out_, POLLIN, 0}, {err_, POLLIN, 0}};
-    poll(p, 2, wait_ms);
+    poll(p, reads_ ? 2 : 0, wait_ms);
+    if (!reads_) return;
     std::array<char, 1 << 16> bytes;
     for (auto [fd, text] : {std::pair{&out_, &result_.out}, std::pair{&err_, &result_.err}}) {
         for (ssize_t n = 1; *fd >= 0 && n > 0;) {
@@ -137,7 +138,9 @@ outcome command::wait(double seconds)
     }
     pid_ = -1;
     result_.seconds = now() - started_;
+    read_on();
     for (double end = now() + 2; (out_ >= 0 || err_ >= 0) && now() < end;) read_some(10);
+    result_.killed = WIFSIGNALED(status);
     result_.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return result_;
 }
@@ -155,20 +158,21 @@ std::vector<pid_t> command::marked() const
     return found;
 }
 
-std::vector<pid_t> command::agents() const
+std::vector<pid_t> command::running(const std::string &words) const
 {
     std::vector<pid_t> found;
     for (pid_t p : marked()) {
-        std::string words = contents(fmt::format("/proc/{}/cmdline", p));
-        if (words.starts_with(std::string("onesea\0agent", 12))) found.push_back(p);
+        std::string theirs = contents(fmt::format("/proc/{}/cmdline", p));
+        std::replace(theirs.begin(), theirs.end(), '\0', ' ');
+        if (theirs.starts_with(words)) found.push_back(p);
     }
     return found;
 }
 
-bool command::nothing_left(double seconds) const
+bool command::at_most_left(std::size_t processes, double seconds) const
 {
     for (double until = now() + seconds; now() < until; usleep(10'000))
-        if (marked().empty()) return true;
+        if (marked().size() <= processes) return true;
     return false;
 }
 

@@ -9,7 +9,8 @@
 namespace job_test {
 
 struct outcome {
-    int status = -1; // of a shell: exit status, or 128 + signal
+    int status = -1;     // of a shell: exit status, or 128 + signal
+    bool killed = false; // by a signal
     bool timed_out = false;
     std::string out, err;
     double seconds = 0;
@@ -30,12 +31,16 @@ class command {
 
     // Until its output has that text; false after `seconds`.
     bool wait_for(const std::string &text, double seconds = 20);
+    void stop_reading() { reads_ = false; } // what it writes, until read_on(), or its end in wait()
+    void read_on() { reads_ = true; }
     outcome wait(double seconds = 60);
 
     // Processes that carry the mark, except those whose /proc entry goes away meanwhile. Zombies count.
     std::vector<pid_t> marked() const;
-    std::vector<pid_t> agents() const; // those that run `onesea agent`
-    bool nothing_left(double seconds = 5) const;
+    std::vector<pid_t> agents() const { return running("onesea agent"); } // that of node 0 first, if all is quick
+    std::vector<pid_t> running(const std::string &words) const;           // marked ones whose words begin so
+    bool nothing_left(double seconds = 5) const { return at_most_left(0, seconds); }
+    bool at_most_left(std::size_t processes, double seconds) const;
 
   private:
     void read_some(int wait_ms);
@@ -43,6 +48,7 @@ class command {
     std::string mark_;
     pid_t pid_ = -1;
     int out_ = -1, err_ = -1;
+    bool reads_ = true;
     double started_ = 0;
     outcome result_;
 };

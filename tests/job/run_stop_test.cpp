@@ -224,6 +224,71 @@ TEST(run_stop, with_continue_the_death_of_an_agent_is_that_of_its_ranks_alone)
     }
 }
 
+// An agent that was stopped stands for one that does not answer for whatever reason.
+TEST(run_stop, an_agent_that_does_not_answer_is_given_up_some_seconds_after_the_end)
+{
+    const struct {
+        std::vector<std::string> limit;
+        std::string script;
+        int status;
+    } cases[] = {{{"--timeout", "1.5"}, "echo up; sleep 300", 124},
+                 {{}, "echo up; sleep 1; [ $ONESEA_RANK = 0 ] && exit 5; sleep 300", 5}};
+    for (const auto &one : cases) {
+        std::vector<std::string> words{"run", "-n", "2", "--nodes", "2"};
+        words.insert(words.end(), one.limit.begin(), one.limit.end());
+        words.insert(words.end(), {"sh", "-c", one.script});
+        command c(words);
+        ASSERT_TRUE(c.wait_for("up\nup\n"));
+        auto agents = c.agents();
+        ASSERT_EQ(agents.size(), 2u);
+        kill(std::max(agents[0], agents[1]), SIGSTOP); // of node 1: started last
+        auto o = c.wait();
+        EXPECT_FALSE(o.timed_out);
+        EXPECT_EQ(o.status, one.status) << o.err;
+        EXPECT_NE(o.err.find("agent of node 1 (localhost) has not answered for"), o.err.npos) << o.err;
+        EXPECT_EQ(o.err.find("agent of node 0"), o.err.npos) << o.err;
+        EXPECT_TRUE(c.nothing_left());
+    }
+}
+
+TEST(run_stop, ctrl_c_three_times_does_not_wait_for_agents)
+{
+    command c({"run", "-n", "2", "--nodes", "2", "sh", "-c", stubborn});
+    ASSERT_TRUE(c.wait_for("up\nup\n"));
+    for (pid_t agent : c.agents()) kill(agent, SIGSTOP);
+    for (int i = 0; i < 3; ++i) {
+        c.send(SIGINT);
+        usleep(300'000);
+    }
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 130);
+    EXPECT_FALSE(o.killed);
+    EXPECT_LT(o.seconds, 8);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_stop, ctrl_c_ends_a_start_that_waits_for_a_silent_ssh)
+{
+    scratch s;
+    const std::string obeys = s.write("obeys", "#!/bin/sh\necho silent >&2\nexec sleep 300\n", true);
+    const std::string ignores =
+        s.write("ignores", "#!/bin/sh\ntrap '' TERM INT\necho silent >&2\nwhile :; do sleep 300; done\n", true);
+    for (const std::string &shell : {obeys, ignores}) {
+        command c({"run", "--host", "far.invalid,localhost", "-n", "2", "true"}, "", {"ONESEA_RSH=" + shell});
+        for (int i = 0; i < 2000 && c.running(shell == obeys ? "sleep" : "/bin/sh").empty(); ++i) usleep(10'000);
+        c.send(SIGINT);
+        if (shell == ignores) {
+            usleep(300'000);
+            c.send(SIGINT);
+        }
+        auto o = c.wait();
+        EXPECT_EQ(o.status, 130);
+        EXPECT_FALSE(o.killed);
+        EXPECT_LT(o.seconds, 4);
+        EXPECT_TRUE(c.nothing_left());
+    }
+}
+
 TEST(run_stop, ranks_that_fail_by_themselves_are_not_called_ended_by_the_launcher)
 {
     scratch s;

@@ -3,11 +3,13 @@
 #include "command.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <sstream>
+#include <unistd.h>
 
 namespace job_test {
 namespace {
@@ -165,6 +167,87 @@ TEST(run_streams, a_reader_that_goes_away_ends_the_job)
     std::string script = s.write("pipe.sh", fmt::format("{} run -n 2 yes | head -n 3; echo over\n", ONESEA_COMMAND));
     auto o = onesea({"run", "sh", script}); // a job in a job, too
     EXPECT_EQ(o.out, "y\ny\ny\nover\n");
+}
+
+// The numbers from 1 on, without a gap, perhaps cut off.
+bool counts_up(const std::string &text)
+{
+    std::istringstream stream(text.substr(0, text.rfind('\n') + 1));
+    long wanted = 0;
+    for (std::string line; std::getline(stream, line);)
+        if (line != std::to_string(++wanted)) return false;
+    return wanted > 0;
+}
+
+TEST(run_streams, who_reads_late_gets_everything)
+{
+    command c({"run", "-n", "1", "--nodes", "1", "seq", "1", "3000000"});
+    ASSERT_TRUE(c.wait_for("1\n"));
+    c.stop_reading();
+    sleep(1);
+    c.read_on();
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_TRUE(counts_up(o.out));
+    EXPECT_TRUE(o.out.ends_with("\n3000000\n")) << o.out.size();
+}
+
+TEST(run_streams, a_death_is_noticed_while_nobody_reads_and_no_output_is_lost)
+{
+    command c({"run", "--nodes", "2", "-n", "1", "seq", "1", "2000000000", ":", "-n", "1", "sh", "-c",
+               "sleep 1; kill -KILL $$"});
+    ASSERT_TRUE(c.wait_for("1\n"));
+    c.stop_reading();
+    EXPECT_TRUE(c.at_most_left(1, 30)) << "ranks and agents live on";
+    EXPECT_FALSE(c.marked().empty()) << "the launcher has thrown output away";
+    c.read_on();
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 137) << o.err;
+    EXPECT_NE(o.err.find("rank 1 on localhost was killed by signal 9"), o.err.npos) << o.err;
+    EXPECT_EQ(o.err.find("lost"), o.err.npos) << o.err;
+    EXPECT_TRUE(counts_up(o.out));
+    EXPECT_GT(o.out.size(), 4'000'000u) << "the launcher holds some megabytes";
+}
+
+TEST(run_streams, the_time_limit_holds_while_nobody_reads)
+{
+    command c({"run", "--timeout", "1", "-n", "2", "--nodes", "2", "yes"});
+    c.stop_reading();
+    auto o = c.wait(40);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_EQ(o.status, 124);
+    EXPECT_NE(o.err.find("bytes of output are lost: nobody has read them"), o.err.npos) << o.err;
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_streams, a_second_ctrl_c_ends_it_while_nobody_reads)
+{
+    command c({"run", "-n", "2", "sh", "-c", "trap '' INT; yes"});
+    ASSERT_TRUE(c.wait_for("y\n"));
+    c.stop_reading();
+    sleep(1);
+    c.send(SIGINT);
+    usleep(300'000);
+    c.send(SIGINT);
+    auto o = c.wait(40);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_EQ(o.status, 130);
+    EXPECT_FALSE(o.killed);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_streams, a_signal_ends_it_when_only_the_reader_is_missing)
+{
+    command c({"run", "-n", "1", "sh", "-c", "seq 1 300000"});
+    ASSERT_TRUE(c.wait_for("1\n"));
+    c.stop_reading();
+    ASSERT_TRUE(c.at_most_left(1, 30));
+    c.send(SIGTERM);
+    auto o = c.wait(40);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_EQ(o.status, 143);
+    EXPECT_FALSE(o.killed);
+    EXPECT_TRUE(counts_up(o.out));
 }
 
 } // namespace
