@@ -6,6 +6,7 @@
 // by asking the table which options take a value, then the options alone go to CLI11. Options of the job stand in the
 // first part; those of a program (-n, -w, -x, --env-file) in any.
 #include "run_options.hpp"
+#include "seconds.hpp"
 
 #include "agent/environment.hpp"
 #include "agent/hosts.hpp"
@@ -90,7 +91,7 @@ void add_job_options(CLI::App &app, job_request &job, raw_options &raw)
     app.add_flag("--quiet", job.quiet, "With --output: nothing on the terminal; always: no remarks but errors");
     app.add_option("--stdin", raw.input, "Who reads this command's stdin: 0 (default), all, none");
     app.add_option("--timeout", job.timeout_s, "Seconds after which the job is ended, with status 124")
-        ->check(CLI::Range(0.001, 1e9));
+        ->check(seconds_between(0.001, 1e9));
     app.add_option("--transport", raw.transport, "auto, shm, or net (udp)");
     app.add_option("--iface", job.interface, "Network interface for packets between nodes");
     app.add_option("--secure", raw.secure, "Packets between nodes: auth (default), encrypt, off");

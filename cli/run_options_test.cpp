@@ -55,6 +55,17 @@ TEST(run_options, unknown_options_are_named)
     EXPECT_NE(refused({"-n", "2"}).find("no program"), std::string::npos);
 }
 
+TEST(run_options, a_time_limit_is_a_number_of_seconds)
+{
+    for (const char *wrong :
+         {"nan", "NaN", "-nan", "inf", "-inf", "-1", "0", "1e30", "1e-30", "1e999", "5x", "x", ""}) {
+        const std::string text = refused({"--timeout", wrong, "p"});
+        EXPECT_NE(text.find("--timeout: '" + std::string(wrong) + "' is not a number of seconds"), text.npos) << text;
+    }
+    EXPECT_EQ(parsed({"--timeout", "0.5", "p"}).timeout_s, 0.5);
+    EXPECT_EQ(parsed({"--timeout=1e9", "p"}).timeout_s, 1e9);
+}
+
 TEST(run_options, parts_are_split_at_colons)
 {
     auto job = parsed({"-n", "2", "a", "x", ":", "-n", "3", "-x", "K=v", "b", ":", "c"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `onesea top`: what the ranks of this machine do, while they do it.
 #include "commands.hpp"
+#include "seconds.hpp"
 
 #include "agent/hosts.hpp"
 #include "observe/live.hpp"
@@ -27,7 +28,7 @@ bool parse(arguments words, top_options *options)
 {
     CLI::App app("What the ranks on this machine do, per second; ends with Ctrl-C.", "onesea top");
     app.add_option("--interval", options->interval, "Seconds between two looks; default: 1")
-        ->check(CLI::Range(0.05, 3600.0));
+        ->check(seconds_between(0.05, 3600));
     app.add_option("--count", options->count, "Tables until the end; default: no end")->check(CLI::Range(1u, 1u << 30));
     std::reverse(words.begin(), words.end());
     try {

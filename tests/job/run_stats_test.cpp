@@ -219,6 +219,7 @@ TEST(top, refuses_what_it_does_not_know)
 {
     EXPECT_EQ(onesea({"top", "--nosuch"}).status, 125);
     EXPECT_EQ(onesea({"top", "--interval", "0"}).status, 125);
+    EXPECT_EQ(onesea({"top", "--interval", "nan", "--count", "1"}).status, 125);
     EXPECT_EQ(onesea({"top", "--help"}).status, 0);
 }
 
