@@ -35,9 +35,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -53,6 +55,7 @@ namespace {
 
 constexpr std::size_t output_ahead = 1u << 20; // bytes queued to the launcher before the ranks have to wait
 constexpr double kill_seconds = 5;
+constexpr std::size_t most_answer_text = 2048; // a datagram must fit the socket's buffer, and the reader's
 constexpr std::size_t pairs_per_message = 4096;
 
 class node_agent final : public rank_set::listener {
@@ -81,6 +84,7 @@ class node_agent final : public rank_set::listener {
     void watch_wishes(unsigned slot);
     void take_wish(unsigned slot);
     void answer(const message &m);
+    void send_answers(unsigned slot);
     void prepare_rank(const message &m);
     void place_rank(const message &m);
     void begin_rank(const message &m);
@@ -105,7 +109,8 @@ class node_agent final : public rank_set::listener {
     std::optional<rank_set> ranks_;
     bool started_ = false, over_ = false, leaving_ = false, done_ = false;
     bool line_full_ = false, held_ = false; // output has to wait: for the line; for who reads the launcher's
-    int ended_by_ = 0;                      // a signal
+    std::map<unsigned, std::deque<std::string>> answers_; // by slot: for which there was no room yet
+    int ended_by_ = 0;                                    // a signal
 };
 
 // The same for all containers and namespaces of a kernel; "" if it does not tell.
@@ -249,7 +254,10 @@ void node_agent::ended(unsigned slot, const rank_end &end)
 
 void node_agent::watch_wishes(unsigned slot)
 {
-    loop_.watch(memory_->wishes_of(slot), EPOLLIN, [this, slot](std::uint32_t) { take_wish(slot); });
+    loop_.watch(memory_->wishes_of(slot), EPOLLIN, [this, slot](std::uint32_t events) {
+        if (events & EPOLLOUT) send_answers(slot);
+        if (events & ~std::uint32_t(EPOLLOUT)) take_wish(slot);
+    });
 }
 
 void node_agent::take_wish(unsigned slot)
@@ -275,10 +283,22 @@ void node_agent::answer(const message &m)
     if (slot >= job_->ranks.size()) return;
     spawn_answer text{m.head.at("id").get<std::uint32_t>(), m.head.at("status").get<int>(),
                       m.head.at("rank").get<int>(), m.head.at("text").get<std::string>()};
-    const std::string bytes = encode(text);
-    // Who has ended meanwhile needs no answer.
-    [[maybe_unused]] auto sent =
-        send(memory_->wishes_of(slot), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (text.text.size() > most_answer_text) text.text.replace(most_answer_text, text.text.npos, " ...");
+    answers_[slot].push_back(encode(text));
+    send_answers(slot);
+}
+
+void node_agent::send_answers(unsigned slot)
+{
+    const int fd = memory_->wishes_of(slot);
+    auto &waiting = answers_[slot];
+    for (; !waiting.empty(); waiting.pop_front()) {
+        const std::string &bytes = waiting.front();
+        if (send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) continue;
+        if (errno == EAGAIN) return loop_.change(fd, EPOLLIN | EPOLLOUT);
+        // Else it has ended, and needs none.
+    }
+    loop_.change(fd, EPOLLIN);
 }
 
 void node_agent::prepare_rank(const message &m)

@@ -208,6 +208,21 @@ static void refused(char **argv)
     CHECK(sea_barrier(SEA_TEAM_WORLD) == SEA_OK);
 }
 
+/* What is refused has a name as long as can be, of bytes that are no text: the refusal is longer still. */
+static void verbose(void)
+{
+    static char much[90000];
+    const char *arguments[] = {much, NULL};
+    sea_spawn_opts opts = SEA_SPAWN_INIT;
+    int rank;
+    memset(much, 0xff, sizeof much - 1);
+    opts.arguments = arguments;
+    CHECK(sea_set_timeout(20) == SEA_OK);
+    CHECK(sea_spawn(&opts, &rank) == SEA_ERR_SYSTEM);
+    CHECK(strstr(sea_last_error(), "program '") != NULL);
+    CHECK(sea_set_timeout(SEA_FOREVER) == SEA_OK);
+}
+
 /* The agent has stopped: calls end when their time has passed, also when no more can be asked. Then all is as before.
  */
 static void stalled(void)
@@ -262,6 +277,7 @@ int main(int argc, char **argv)
     if (strcmp(mode, "storm") == 0) storm(argv);
     if (strcmp(mode, "replace") == 0) replace(argv, world);
     if (strcmp(mode, "refused") == 0) refused(argv);
+    if (strcmp(mode, "verbose") == 0) verbose();
     if (strcmp(mode, "new") == 0) {
         expect_new(0);
         live_together(atoi(argv[2]));

@@ -58,6 +58,12 @@ TEST(run_spawn, a_time_out_holds_also_while_the_agent_has_stopped)
     EXPECT_LT(o.seconds, 10);
 }
 
+TEST(run_spawn, a_refusal_of_any_length_is_answered)
+{
+    auto o = onesea(run_growing({"-n", "1"}, {"verbose"}));
+    EXPECT_EQ(o.status, 0) << o.err.substr(0, 1000);
+}
+
 TEST(run_spawn, works_while_packets_are_lost)
 {
     auto o = onesea(run_growing({"-n", "3", "--nodes", "3"}, {"all", "4"}), {}, {"ONESEA_NET_FAULTS=loss=0.1,seed=7"});
