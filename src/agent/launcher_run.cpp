@@ -33,6 +33,7 @@ namespace {
 
 constexpr double kill_grace_s = 0.3;
 constexpr double agents_end_s = 5;
+constexpr double orphans_end_s = 1;      // while the job goes on; what lives longer is killed at its end
 constexpr unsigned agent_silence_s = 10; // more than the 6 s in which an agent kills and empties pipes without a word
 constexpr double reader_look_s = 0.1;    // how often we look whether the reader of our output takes something
 constexpr unsigned reader_idle_asked = 50, reader_idle_insisted = 5; // such looks once the end was asked for
@@ -197,6 +198,20 @@ void launcher::reap()
     }
 }
 
+// The ranks of an agent that died here come to us, dying, and then what they had started: whatever is no agent of ours
+// is theirs. What the guard over ssh does elsewhere.
+void launcher::kill_what_agents_left()
+{
+    const auto lost = [](const auto &n) { return n->reaped && !n->done; };
+    const auto before = std::count_if(nodes_.begin(), nodes_.end(), lost);
+    reap();
+    if (std::count_if(nodes_.begin(), nodes_.end(), lost) == before) return;
+    std::vector<pid_t> spared = foreign_children_;
+    for (const auto &n : nodes_)
+        if (!n->reaped) spared.push_back(n->pid());
+    kill_descendants(orphans_end_s, spared);
+}
+
 void launcher::take_signals()
 {
     signalfd_siginfo info;
@@ -207,7 +222,7 @@ void launcher::handle_signal(int number)
 {
     switch (number) {
     case SIGCHLD:
-        return reap();
+        return kill_what_agents_left();
     case SIGTSTP:
         send_signal(SIGTSTP);
         raise(SIGSTOP);

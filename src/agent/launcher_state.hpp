@@ -87,6 +87,7 @@ class launcher {
     void take_signals();
     void handle_signal(int number);
     void reap();
+    void kill_what_agents_left();
     void rank_gone(unsigned rank, shm::rank_state state, int status);
     void finish_when_over();
     void watch_for_silence();

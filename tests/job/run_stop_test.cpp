@@ -224,6 +224,28 @@ TEST(run_stop, with_continue_the_death_of_an_agent_is_that_of_its_ranks_alone)
     }
 }
 
+TEST(run_stop, with_continue_nothing_is_left_of_a_dead_agents_ranks_while_the_others_go_on)
+{
+    scratch s;
+    command c({"run", "-n", "2", "--nodes", "2", "--on-death", "continue", "sh", "-c",
+               "if [ $ONESEA_RANK = 1 ]; then sleep 301 & (setsid sleep 301 &); else sleep 302 & fi; echo up; "
+               "while [ ! -e " +
+                   s.path("now") + " ]; do sleep 0.02; done"});
+    ASSERT_TRUE(c.wait_for("up\nup\n"));
+    auto agents = c.agents();
+    ASSERT_EQ(agents.size(), 2u);
+    for (int i = 0; i < 2000 && (c.running("sleep 301").size() < 2 || c.running("sleep 302").empty()); ++i)
+        usleep(10'000);
+    kill(std::max(agents[0], agents[1]), SIGKILL); // of node 1: started last
+    for (int i = 0; i < 2000 && !c.running("sleep 301").empty(); ++i) usleep(10'000);
+    EXPECT_TRUE(c.running("sleep 301").empty());
+    EXPECT_FALSE(c.running("sleep 302").empty()) << "what the living ranks have started is none of it";
+    s.write("now", "");
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 137) << o.err;
+    EXPECT_TRUE(c.nothing_left());
+}
+
 // An agent that was stopped stands for one that does not answer for whatever reason.
 TEST(run_stop, an_agent_that_does_not_answer_is_given_up_some_seconds_after_the_end)
 {
