@@ -30,25 +30,28 @@ void close_if(int fd)
     if (fd >= 0) close(fd);
 }
 
+// Closed at the end of its owner's life, unless it was released.
 struct descriptor {
-    explicit descriptor(int n) : fd(n) {}
+    explicit descriptor(int n = -1) : fd(n) {}
     ~descriptor() { close_if(fd); }
     descriptor(const descriptor &) = delete;
     descriptor &operator=(const descriptor &) = delete;
-    const int fd;
+    int release() { return std::exchange(fd, -1); }
+    int fd;
 };
 
 struct pipe_ends {
-    int read = -1, write = -1;
+    descriptor read, write;
 };
 
-pipe_ends make_pipe()
+void open_pipe(pipe_ends &ends, unsigned rank, const char *what)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) != 0)
-        throw request_error(fmt::format("pipe: {}{}", strerror(errno),
+        throw request_error(fmt::format("there is no pipe for the {} of rank {}: {}{}", what, rank, strerror(errno),
                                         errno == EMFILE ? " (raise the limit of open files: ulimit -n)" : ""));
-    return {fds[0], fds[1]};
+    ends.read.fd = fds[0];
+    ends.write.fd = fds[1];
 }
 
 // Leaves it to be waited for.
@@ -148,12 +151,11 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
     const prepared &program = programs_[rank.program];
     process &p = processes_[slot];
 
-    pipe_ends out = make_pipe(), err = make_pipe(), in;
-    p.out[0].fd = out.read;
-    p.out[1].fd = err.read;
-    if (rank.has_input) in = make_pipe();
-    p.in = in.write;
-    for (int fd : {out.read, err.read, in.write}) // before any is read: others may hold the far end for long
+    pipe_ends out, err, in;
+    open_pipe(out, rank.rank, "stdout");
+    open_pipe(err, rank.rank, "stderr");
+    if (rank.has_input) open_pipe(in, rank.rank, "stdin");
+    for (int fd : {out.read.fd, err.read.fd, in.write.fd}) // before any is read: others may hold the far end for long
         if (fd >= 0) no_wait(fd);
 
     start_request request;
@@ -162,9 +164,9 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
     request.environment = program.environment;
     for (auto &[name, value] : own_variables(slot)) request.environment.push_back(name + "=" + value);
     request.directory = program.directory;
-    request.in = rank.has_input ? in.read : null_fd;
-    request.out = out.write;
-    request.err = err.write;
+    request.in = rank.has_input ? in.read.fd : null_fd;
+    request.out = out.write.fd;
+    request.err = err.write.fd;
     request.keep = memory_.own_descriptors(slot);
     const unsigned place = (job_.first_on_machine + slot) % job_.ranks_on_machine; // who comes later shares one
     auto cpus = choose_cpus(job_.bind, place, job_.ranks_on_machine, allowed, numa);
@@ -172,14 +174,13 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
     request.mask = &mask;
     const char *step = "";
     int error = start_process(request, &p.pid, &step);
-    for (int fd : {out.write, err.write, in.read}) close_if(fd);
-    if (error) {
-        for (stream &s : p.out) close_if(std::exchange(s.fd, -1));
-        close_if(std::exchange(p.in, -1));
+    if (error)
         throw request_error(
             fmt::format("program '{}' cannot be started: {}: {}", request.argv[0], step, strerror(error)),
             strcmp(step, "execve") == 0 ? 126 : status_launcher);
-    }
+    p.out[0].fd = out.read.release();
+    p.out[1].fd = err.read.release();
+    p.in = in.write.release();
     memory_.has_started(slot);
     p.alive = true;
     slots_[p.pid] = slot;
