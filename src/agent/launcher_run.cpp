@@ -400,7 +400,13 @@ int launcher::run()
             forced_status_ = status_timeout;
             end_job(false);
         });
-    start_nodes();
+    try {
+        start_nodes();
+    } catch (...) {
+        give_up_start();
+        wait_for_agents(); // those that have been started
+        throw;
+    }
     while (!finished()) {
         loop_.run_once();
         spawn_next();

@@ -53,6 +53,13 @@ void fill_remote(start_request &request, const agent_command &command, const std
         throw request_error(fmt::format("'{}' is needed to reach host {} and is not here", request.argv[0], host));
 }
 
+// errno says why.
+request_error no_line(const placed_node &node)
+{
+    return request_error(fmt::format("there is no line to an agent on {}: {}{}", node.host, strerror(errno),
+                                     errno == EMFILE ? " (raise the limit of open files: ulimit -n)" : ""));
+}
+
 } // namespace
 
 std::vector<std::string> remote_words(const agent_command &command, const std::string &host)
@@ -84,10 +91,13 @@ node_link::node_link(event_loop &loop, const agent_command &command, const place
     else
         fill_remote(request, command, node.host);
     int ends[2], errors[2] = {-1, -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        throw request_error(fmt::format("socketpair: {}", strerror(errno)));
-    if (!node.local && pipe2(errors, O_CLOEXEC) != 0) throw request_error(fmt::format("pipe: {}", strerror(errno)));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw no_line(node);
     line_ = std::make_unique<channel>(loop, ends[0], ends[0], std::move(received), std::move(ended_fn));
+    if (!node.local && pipe2(errors, O_CLOEXEC) != 0) {
+        const request_error lacking = no_line(node);
+        close(ends[1]);
+        throw lacking;
+    }
     for (char **e = environ; *e; ++e) request.environment.emplace_back(*e);
     request.in = request.out = ends[1];
     request.err = errors[1];

@@ -155,5 +155,16 @@ TEST(run_status, many_ranks_start_and_end)
     EXPECT_EQ(o.out.size(), 512u);
 }
 
+TEST(run_status, too_few_descriptors_for_the_agents_are_told_of)
+{
+    scratch s;
+    const std::string few =
+        s.write("few.sh", std::string("ulimit -n 20; exec ") + ONESEA_COMMAND + " run --nodes 30 -n 30 sleep 60\n");
+    auto o = onesea({"run", "-n", "1", "sh", few});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_EQ(o.err.rfind("onesea: there is no line to an agent on localhost: Too many open files (raise", 0), 0u)
+        << o.err;
+}
+
 } // namespace
 } // namespace job_test
