@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 namespace lapi {
 
@@ -34,7 +35,8 @@ struct task {
     std::size_t heap_bytes = 0; // 0: not known
     bool near = false;          // that memory can be loaded and stored here
     std::atomic<bool> purged = false;
-    std::atomic<bool> messaged = false;                 // messages went there since the last fence
+    std::atomic<bool> messaged = false; // messages went there that no fence has asked about; set after the sending
+    int fences = 0;                     // that wait for an answer from there, guarded by `fencing`
     std::atomic<lapi_long_t> near_out = 0, near_in = 0; // bytes moved by loads and stores
 };
 
@@ -59,6 +61,7 @@ struct context {
     tracker tracked;
     waiters counters;
     requests asked;
+    std::mutex fencing;
 
     bool valid(uint tgt) const { return tgt < uint(n); }
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fence of onesea says that all data has reached its targets. Messages may wait there for the right to run their
-// header handler (inbox.hpp), so each task that was sent one is asked to answer when those have been handled.
+// header handler (inbox.hpp), so each task that was sent one is asked to answer when those have been handled. A task
+// needs no question if it has answered since the last message. Fences of several threads each ask their own: while one
+// waits for an answer, or when it has given up waiting, the next one cannot know that the messages were handled.
 #include "fence.hpp"
 
 #include "local.hpp"
@@ -49,15 +51,34 @@ int wait_for_flushes(context &c, flushes &f, const std::vector<uint> &asked)
     return LAPI_ERR_TIMEOUT;
 }
 
-int message_fence(context &c)
+// The tasks that a fence has to ask; give_back() when they have answered, or not.
+std::vector<uint> tasks_to_ask(context &c)
 {
     std::vector<uint> asked;
-    for (int t = 0; t < c.n; ++t)
-        if (c.tasks[t].messaged.load(std::memory_order_relaxed) && c.tasks[t].messaged.exchange(false) &&
-            !c.tasks[t].purged.load(std::memory_order_relaxed))
-            asked.push_back(uint(t));
-    if (asked.empty()) return LAPI_SUCCESS;
-    auto f = std::make_shared<flushes>(asked.size());
+    std::lock_guard lock(c.fencing);
+    for (int i = 0; i < c.n; ++i) {
+        task &t = c.tasks[i];
+        if (t.purged.load(std::memory_order_relaxed)) continue;
+        const bool messaged = t.messaged.load(std::memory_order_relaxed) && t.messaged.exchange(false);
+        if (!messaged && t.fences == 0) continue;
+        asked.push_back(uint(i));
+        ++t.fences;
+    }
+    return asked;
+}
+
+void give_back(context &c, const flushes &f, const std::vector<uint> &asked)
+{
+    std::lock_guard lock(c.fencing);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        task &t = c.tasks[asked[i]];
+        --t.fences;
+        if (!f.done[i].load()) t.messaged = true;
+    }
+}
+
+int ask_all(context &c, const std::shared_ptr<flushes> &f, const std::vector<uint> &asked)
+{
     int result = LAPI_SUCCESS;
     for (std::size_t i = 0; i < asked.size(); ++i) {
         int code = ask(c, asked[i], service_kind::flush, nullptr, [f, i](int, const std::uint64_t *) {
@@ -69,8 +90,18 @@ int message_fence(context &c)
         f->done[i] = true;
         add_here(&f->answered);
     }
-    int waited = wait_for_flushes(c, *f, asked);
-    return result == LAPI_SUCCESS ? waited : result;
+    return result;
+}
+
+int message_fence(context &c)
+{
+    const std::vector<uint> asked = tasks_to_ask(c);
+    if (asked.empty()) return LAPI_SUCCESS;
+    auto f = std::make_shared<flushes>(asked.size());
+    const int sent = ask_all(c, f, asked);
+    const int waited = wait_for_flushes(c, *f, asked);
+    give_back(c, *f, asked);
+    return sent == LAPI_SUCCESS ? waited : sent;
 }
 
 } // namespace

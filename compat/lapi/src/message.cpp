@@ -164,10 +164,10 @@ int send(context &c, uint tgt, const sending &s, const ending &e)
     std::memset(buffer + sizeof head, 0, padded);
     std::memcpy(buffer, &head, sizeof head);
     if (s.uhdr_len) std::memcpy(buffer + sizeof head, s.uhdr, s.uhdr_len);
-    c.tasks[tgt].messaged.store(true, std::memory_order_relaxed);
-    c.unconfirmed.store(true, std::memory_order_relaxed);
     const std::size_t used = sizeof head + padded;
     int code = packed ? send_packet(c, tgt, buffer, used, s, e) : send_long(c, tgt, buffer, used, s, e);
+    c.tasks[tgt].messaged.store(true, std::memory_order_relaxed); // after it: another thread's fence may be under way
+    c.unconfirmed.store(true, std::memory_order_relaxed);
     if (code != LAPI_SUCCESS && head.request) c.asked.take(head.request, tgt);
     return code;
 }

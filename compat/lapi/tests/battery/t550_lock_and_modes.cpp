@@ -177,6 +177,74 @@ STEP(a_fence_waits_for_handlers_that_have_to_wait)
     }
 }
 
+// Task 0 runs body(release) while task 1 is outside LAPI in polling mode, until release() was called.
+template <class Body>
+static void while_task_1_holds_handlers_back(Body &&body)
+{
+    static std::atomic<int> go_on;
+    auto where = everywhere(&go_on);
+    counter ready;
+    go_on = 0;
+    fence_all();
+    if (self.me == 1) {
+        OK(LAPI_Senv(self.h, INTERRUPT_SET, 0));
+        OK(LAPI_Put(self.h, 0, 0, nullptr, nullptr, ready.of(0), nullptr, nullptr));
+        auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (go_on == 0 && std::chrono::steady_clock::now() < limit) outside_lapi();
+        OK(LAPI_Senv(self.h, INTERRUPT_SET, 1));
+    } else if (self.me == 0 && self.n > 1) {
+        ready.wait(1);
+        body([&] {
+            int one = 1;
+            OK(LAPI_Put(self.h, 1, sizeof one, reinterpret_cast<void *>(where[1]), &one, nullptr, nullptr, nullptr));
+        });
+    }
+    fence_all();
+}
+
+STEP(each_threads_fence_waits_for_handlers)
+{
+    auto handlers = everywhere(reinterpret_cast<void *>(count_header));
+    calls = 0;
+    while_task_1_holds_handlers_back([&](auto &&release) {
+        send_three(handlers, nullptr);
+        std::atomic<int> returned = 0;
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 3; ++t)
+            threads.emplace_back([&] {
+                OK(LAPI_Fence(self.h));
+                ++returned;
+            });
+        for (int i = 0; i < 5; ++i) outside_lapi();
+        EQUAL(returned.load(), 0);
+        release();
+        for (std::thread &t : threads) t.join();
+    });
+    if (self.me == 1) EQUAL(calls.load(), 3);
+}
+
+STEP(a_fence_waits_for_handlers_that_an_earlier_one_gave_up)
+{
+    auto handlers = everywhere(reinterpret_cast<void *>(count_header));
+    calls = 0;
+    while_task_1_holds_handlers_back([&](auto &&release) {
+        OK(LAPI_Senv(self.h, TIMEOUT, 1));
+        send_three(handlers, nullptr);
+        for (int i = 0; i < 2; ++i) {
+            EQUAL(LAPI_Fence(self.h), LAPI_ERR_TIMEOUT);
+            for (const heard &e : errors_heard(1)) {
+                EQUAL(e.code, LAPI_ERR_TIMEOUT);
+                EQUAL(e.type, TMR_ERR);
+                EQUAL(e.other, 1);
+            }
+        }
+        OK(LAPI_Senv(self.h, TIMEOUT, 900));
+        release();
+        OK(LAPI_Fence(self.h));
+    });
+    if (self.me == 1) EQUAL(calls.load(), 3);
+}
+
 STEP(waiting_without_polling_leaves_handlers_to_others)
 {
     auto handlers = everywhere(reinterpret_cast<void *>(count_header));
