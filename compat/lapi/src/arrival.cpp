@@ -70,9 +70,16 @@ void told(arrival *a)
     context &c = *a->c;
     if (a->code == LAPI_SUCCESS) a->code = add_there(uint(c.me), a->head.tgt_cntr);
     if (a->head.request) answer(c.handle, a->source, a->head.request, a->code, nullptr);
-    if (a->code != LAPI_SUCCESS && !a->head.request) report(c, a->code, AM_ERR, a->source);
+    if (a->code != LAPI_SUCCESS && !a->head.request && !c.ending) report(c, a->code, AM_ERR, a->source);
     c.received.fetch_add(1, std::memory_order_relaxed);
     delete a;
+}
+
+// The context has ended before the message's turn came.
+void refused(arrival *a)
+{
+    a->code = LAPI_ERR_HNDL_INVALID;
+    told(a);
 }
 
 void run_completion(arrival *a)
@@ -86,9 +93,12 @@ void run_completion(arrival *a)
 void arrived(arrival *a, bool entered)
 {
     if (a->code != LAPI_SUCCESS || !a->complete) return told(a);
-    if (!a->inline_completion) return a->c->completions.push([a] { run_completion(a); });
+    if (!a->inline_completion) {
+        if (!a->c->completions.push([a] { run_completion(a); })) refused(a);
+        return;
+    }
     if (entered) return run_completion(a);
-    a->c->waiting.push(a->c->handlers, [a] { run_completion(a); });
+    a->c->waiting.push(a->c->handlers, [a](bool in_turn) { in_turn ? run_completion(a) : refused(a); });
 }
 
 // Calls the program's header handler. The place for the data if it is one piece; a->pieces if not; neither: thrown
@@ -162,7 +172,7 @@ void vector_data_is_there(int, void *data, std::size_t, void *argument)
 void deferred_data_is_there(int, void *, std::size_t, void *argument)
 {
     auto *a = static_cast<arrival *>(argument);
-    a->c->waiting.push(a->c->handlers, [a] { handle_late(a); });
+    a->c->waiting.push(a->c->handlers, [a](bool in_turn) { in_turn ? handle_late(a) : refused(a); });
 }
 
 void *defer(arrival *a, const std::byte *uhdr, const std::byte *end, sea_am_complete_fn *on_complete, void **argument)

@@ -29,13 +29,16 @@ struct shared_memory {
     std::uint64_t base, bytes;
 };
 
-void end(context &c)
+// False: somebody else ends it.
+bool end(context &c)
 {
+    if (c.ending.exchange(true)) return false;
     c.completions.stop();
     c.open = false;
     c.waiting.stop(c.handlers);
     c.tracked.stop();
     sea_team_free(c.team);
+    return true;
 }
 
 // A process that ends well leaves the job well, whether or not it has called LAPI_Term(). One that fails does not: the
@@ -186,10 +189,7 @@ extern "C" int PLAPI_Term(lapi_handle_t hndl)
 {
     context *c = find(hndl);
     if (!c || c->handlers.runs_here()) return LAPI_ERR_HNDL_INVALID;
-    return guarded([&] {
-        end(*c);
-        return LAPI_SUCCESS;
-    });
+    return guarded([&] { return end(*c) ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID; });
 }
 
 extern "C" int LAPI_Onesea_shared_alloc(lapi_handle_t hndl, ulong bytes, void **memory)

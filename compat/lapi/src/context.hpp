@@ -48,7 +48,8 @@ struct context {
     LAPI_err_hndlr *err_hndlr = nullptr;
     bool use_shm = true;
     std::unique_ptr<task[]> tasks;
-    std::atomic<bool> open = false;
+    std::atomic<bool> open = false,
+                      ending = false; // LAPI_Term() ends it: it is open until its completion handlers have
     std::atomic<bool> check = true;
     std::atomic<int> timeout = default_timeout, ack_threshold = 30;
     std::atomic<void *> addresses[address_table] = {};

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inbox.hpp"
 
+#include "thread_end.hpp"
+
 #include <utility>
 
 namespace lapi {
 
+// False: stopped, and `w` is still the caller's.
+bool inbox::add(work &w)
+{
+    std::lock_guard lock(mutex_);
+    if (stopped_) return false;
+    queue_.push_back(std::move(w));
+    ++size_;
+    return true;
+}
+
 void inbox::push(gate &g, work w)
 {
-    {
-        std::lock_guard lock(mutex_);
-        if (stopped_) return;
-        queue_.push_back(std::move(w));
-        ++size_;
-    }
+    if (!add(w)) return w(false);
     drain(g);
     if (empty()) return;
     {
@@ -33,7 +40,7 @@ void inbox::run_one(gate &g)
         }
     }
     if (w) {
-        w();
+        w(true);
         --size_;
     }
     g.leave();
@@ -59,7 +66,8 @@ void inbox::stop(gate &g)
         size_ -= forgotten.size();
     }
     g.wake();
-    if (thread_.joinable()) thread_.join();
+    join_or_detach(thread_);
+    for (work &w : forgotten) w(false);
 }
 
 } // namespace lapi

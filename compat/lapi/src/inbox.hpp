@@ -16,16 +16,20 @@ namespace lapi {
 
 class inbox {
   public:
-    using work = std::function<void()>; // runs with the right
+    // Called once, with true by a thread that has the right, or with false by one that has not: the inbox has been
+    // stopped, and whoever waits for this work is to be told so.
+    using work = std::function<void(bool)>;
 
     // Runs `w` now if the right is free, else when it is.
     void push(gate &g, work w);
     void drain(gate &g);
     bool empty() const { return size_.load() == 0; } // nothing waits and nothing runs
-    // Forgets what waits and ends the thread; more that comes is forgotten too. Not from the thread itself.
+    // Ends the thread and calls what waits with false; more that comes too. From the thread itself: does not wait for
+    // it.
     void stop(gate &g);
 
   private:
+    bool add(work &w);
     void run_one(gate &g);
     void serve(gate &g);
 

@@ -36,7 +36,9 @@ int send_service(int to, const service &s)
 void flush_for(context &c, int source, std::uint64_t id)
 {
     if (c.waiting.empty()) return answer(c.handle, source, id, LAPI_SUCCESS, nullptr);
-    c.waiting.push(c.handlers, [&c, source, id] { answer(c.handle, source, id, LAPI_SUCCESS, nullptr); });
+    c.waiting.push(c.handlers, [&c, source, id](bool in_turn) {
+        answer(c.handle, source, id, in_turn ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID, nullptr);
+    });
 }
 
 void *on_service(const sea_am *message, sea_am_complete_fn *, void **)

@@ -107,7 +107,8 @@ int add_there(uint tgt, lapi_long_t counter)
 void call_sender(context &c, uint tgt, const ending &e, int code)
 {
     if (!e.shdlr) return;
-    c.waiting.push(c.handlers, [handle = c.handle, tgt, e, code]() mutable {
+    c.waiting.push(c.handlers, [handle = c.handle, tgt, e, code](bool in_turn) mutable {
+        if (!in_turn) return; // the context has ended
         lapi_sh_info_t info = {tgt, uint(code), {}};
         e.shdlr(&handle, e.sinfo, &info);
     });

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers.hpp"
 
+#include "thread_end.hpp"
+
 #include <utility>
 
 namespace lapi {
 
-void workers::push(std::function<void()> work)
+bool workers::push(std::function<void()> work)
 {
     std::lock_guard lock(mutex_);
+    if (stopped_ && living_ == 0) return false;
     queue_.push_back(std::move(work));
-    if (idle_ < int(queue_.size()) && int(threads_.size()) < most_ && !stopped_)
+    if (idle_ < int(queue_.size()) && living_ < most_ && !stopped_) {
         threads_.emplace_back([this] { serve(); });
+        ++living_;
+    }
     changed_.notify_one();
+    return true;
 }
 
 void workers::serve()
@@ -21,7 +27,10 @@ void workers::serve()
         ++idle_;
         changed_.wait(lock, [&] { return stopped_ || !queue_.empty(); });
         --idle_;
-        if (queue_.empty()) return;
+        if (queue_.empty()) {
+            --living_;
+            return;
+        }
         auto work = std::move(queue_.front());
         queue_.pop_front();
         lock.unlock();
@@ -40,12 +49,7 @@ void workers::stop()
         threads.swap(threads_);
         changed_.notify_all();
     }
-    for (std::thread &t : threads) {
-        if (t.get_id() == std::this_thread::get_id())
-            t.detach();
-        else
-            t.join();
-    }
+    for (std::thread &t : threads) join_or_detach(t);
 }
 
 } // namespace lapi

@@ -15,7 +15,8 @@ namespace lapi {
 class workers {
   public:
     void set_most(int threads) { most_ = threads; }
-    void push(std::function<void()> work);
+    // False: they have been stopped and none is left to do it.
+    bool push(std::function<void()> work);
     // Waits until all work is done and the threads have ended. From one of them: does not wait for itself.
     void stop();
 
@@ -27,7 +28,7 @@ class workers {
     std::deque<std::function<void()>> queue_;
     std::vector<std::thread> threads_;
     int most_ = 1;
-    int idle_ = 0;
+    int living_ = 0, idle_ = 0;
     bool stopped_ = false;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that need no job: the gate, the inbox, vectors, destinations, requests.
+// The parts that need no job: the gate, the inbox, workers, vectors, destinations, requests.
 #include "gate.hpp"
 #include "inbox.hpp"
 #include "pieces.hpp"
 #include "requests.hpp"
 #include "waiters.hpp"
+#include "workers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -127,11 +128,11 @@ TEST(Inbox, runs_work_now_or_when_the_lock_is_given_back_in_order)
         std::lock_guard lock(mutex);
         ran.push_back(i);
     };
-    box.push(g, [&] { note(0); });
+    box.push(g, [&](bool) { note(0); });
     EXPECT_EQ(ran.size(), 1u);
     g.lock();
     std::thread([&] {
-        for (int i = 1; i <= 100; ++i) box.push(g, [&note, i] { note(i); });
+        for (int i = 1; i <= 100; ++i) box.push(g, [&note, i](bool) { note(i); });
     }).join();
     EXPECT_EQ(ran.size(), 1u);
     EXPECT_FALSE(box.empty());
@@ -141,8 +142,68 @@ TEST(Inbox, runs_work_now_or_when_the_lock_is_given_back_in_order)
     ASSERT_EQ(ran.size(), 101u);
     for (int i = 0; i <= 100; ++i) EXPECT_EQ(ran[std::size_t(i)], i);
     box.stop(g);
-    box.push(g, [&] { note(-1); });
-    EXPECT_EQ(ran.size(), 101u);
+}
+
+TEST(Inbox, tells_what_waits_when_it_is_stopped_and_what_comes_later)
+{
+    gate g;
+    inbox box;
+    int in_turn = 0, refused = 0;
+    auto count = [&](bool turn) { ++(turn ? in_turn : refused); };
+    g.lock();
+    std::thread([&] {
+        for (int i = 0; i < 10; ++i) box.push(g, count);
+    }).join();
+    EXPECT_EQ(refused, 0);
+    box.stop(g);
+    EXPECT_EQ(refused, 10);
+    g.unlock();
+    box.push(g, count);
+    EXPECT_EQ(refused, 11);
+    EXPECT_EQ(in_turn, 0);
+    EXPECT_TRUE(box.empty());
+}
+
+TEST(Inbox, may_be_stopped_by_its_own_thread)
+{
+    gate g;
+    auto *box = new inbox; // its thread is on its way out of it when this test ends
+    std::atomic<bool> stopped = false;
+    g.lock();
+    std::thread([&] {
+        box->push(g, [&](bool) {
+            box->stop(g);
+            stopped = true;
+        });
+    }).join();
+    g.unlock();
+    for (int i = 0; i < 10000 && !stopped; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(stopped);
+}
+
+TEST(Workers, do_what_they_were_given_and_refuse_what_nobody_would_do)
+{
+    workers w;
+    std::atomic<int> done = 0;
+    w.set_most(2);
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(w.push([&] { ++done; }));
+    w.stop();
+    EXPECT_EQ(done, 20);
+    EXPECT_FALSE(w.push([&] { ++done; }));
+    w.stop();
+    EXPECT_EQ(done, 20);
+}
+
+TEST(Workers, do_what_comes_while_the_last_of_them_is_busy)
+{
+    workers w;
+    std::atomic<int> done = 0;
+    EXPECT_TRUE(w.push([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        EXPECT_TRUE(w.push([&] { ++done; }));
+    }));
+    w.stop();
+    EXPECT_EQ(done, 1);
 }
 
 TEST(Vectors, streams_meet_in_the_smallest_pieces)

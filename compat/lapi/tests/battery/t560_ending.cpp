@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// LAPI_Term() while messages wait for their handlers.
+#include "battery.hpp"
+
+#include <chrono>
+#include <thread>
+
+using namespace battery;
+
+namespace {
+
+using std::chrono::steady_clock;
+
+std::atomic<int> calls = 0;
+
+void *count_header(lapi_handle_t *, void *, uint *, ulong *, compl_hndlr_t **, void **)
+{
+    ++calls;
+    return nullptr;
+}
+
+// Waits without Waitcntr, which would wait for ever if the counter never came.
+void reaches(lapi_handle_t h, lapi_cntr_t *c, int value)
+{
+    int now = -1;
+    const auto limit = steady_clock::now() + std::chrono::seconds(20);
+    do {
+        OK(LAPI_Getcntr(h, c, &now));
+    } while (now < value && steady_clock::now() < limit);
+    EQUAL(now, value);
+}
+
+lapi_handle_t another_context(LAPI_err_hndlr *err_hndlr, bool polling)
+{
+    lapi_info_t info = {};
+    info.err_hndlr = err_hndlr;
+    if (polling) info.protocol = LAPI_INTERRUPT_OFF;
+    lapi_handle_t h = 0;
+    OK(LAPI_Init(&h, &info));
+    return h;
+}
+
+// Three messages that nobody handles, and a fence that waits for them.
+void send_in_vain(lapi_handle_t h, counter &sent)
+{
+    static char data[40000];
+    static lapi_cntr_t done;
+    OK(LAPI_Senv(h, TIMEOUT, 30));
+    for (ulong bytes : {0ul, 100ul, ulong(sizeof data)})
+        OK(LAPI_Amsend(h, 1, reinterpret_cast<void *>(5), nullptr, 0, data, bytes, nullptr, nullptr, &done));
+    std::thread fence([&] { OK(LAPI_Fence(h)); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100)); // they have arrived, most likely
+    OK(LAPI_Put(self.h, 1, 0, nullptr, nullptr, sent.of(1), nullptr, nullptr));
+    reaches(h, &done, 3);
+    fence.join();
+    auto errors = errors_heard(3);
+    EQUAL(errors.size(), 3u);
+    for (const heard &e : errors) {
+        EQUAL(e.code, LAPI_ERR_HNDL_INVALID);
+        EQUAL(e.type, AM_ERR);
+        EQUAL(e.other, 1);
+    }
+}
+
+} // namespace
+
+STEP(messages_that_wait_when_the_context_ends_are_answered)
+{
+    counter sent;
+    calls = 0;
+    lapi_handle_t h = another_context(hear, true);
+    OK(LAPI_Addr_set(h, reinterpret_cast<void *>(count_header), 5));
+    fence_all();
+    if (self.me == 1) sent.wait(1); // of the other context: this one is not made to go on
+    if (self.me == 0 && self.n > 1) {
+        send_in_vain(h, sent);
+        OK(LAPI_Term(h));
+    } else {
+        OK(LAPI_Term(h));
+        EQUAL(calls.load(), 0);
+    }
+    fence_all();
+}
