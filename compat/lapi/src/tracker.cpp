@@ -2,6 +2,7 @@
 #include "tracker.hpp"
 
 #include "local.hpp"
+#include "thread_end.hpp"
 
 #include <utility>
 
@@ -56,7 +57,7 @@ void tracker::stop()
         stopped_ = true;
         add_here(&events_);
     }
-    if (thread_.joinable()) thread_.join();
+    join_or_detach(thread_);
 }
 
 } // namespace lapi

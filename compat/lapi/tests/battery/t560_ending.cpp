@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LAPI_Term() while messages wait for their handlers.
+// LAPI_Term() while messages wait for their handlers, and from the error handler.
 #include "battery.hpp"
 
 #include <chrono>
@@ -62,6 +62,12 @@ void send_in_vain(lapi_handle_t h, counter &sent)
     }
 }
 
+std::atomic<int> ended = -1;
+
+void end_in_handler(lapi_handle_t *h, int *, lapi_err_t *, int *, int *) { ended = LAPI_Term(*h); }
+
+void nothing(lapi_handle_t *, void *, lapi_sh_info_t *) {}
+
 } // namespace
 
 STEP(messages_that_wait_when_the_context_ends_are_answered)
@@ -78,6 +84,31 @@ STEP(messages_that_wait_when_the_context_ends_are_answered)
     } else {
         OK(LAPI_Term(h));
         EQUAL(calls.load(), 0);
+    }
+    fence_all();
+}
+
+STEP(the_error_handler_may_end_its_context)
+{
+    ended = -1;
+    lapi_handle_t h = another_context(end_in_handler, false);
+    fence_all();
+    if (self.n > 1) {
+        static char data[100000];
+        lapi_xfer_t x = {};
+        x.Put.Xfer_type = LAPI_PUT_XFER;
+        x.Put.tgt = self.right();
+        x.Put.tgt_addr = 4096; // nobody's memory
+        x.Put.org_addr = data;
+        x.Put.len = sizeof data;
+        x.Put.shdlr = nothing; // told of by a call: on the thread that waits for such ends
+        if (LAPI_Xfer(h, &x) != LAPI_SUCCESS) ended = LAPI_Term(h); // inside a node the call may know
+        const auto limit = steady_clock::now() + std::chrono::seconds(20);
+        while (ended == -1 && steady_clock::now() < limit) OK(LAPI_Probe(self.h));
+        EQUAL(ended.load(), LAPI_SUCCESS);
+        EQUAL(LAPI_Term(h), LAPI_ERR_HNDL_INVALID);
+    } else {
+        OK(LAPI_Term(h));
     }
     fence_all();
 }
