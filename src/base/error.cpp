@@ -3,14 +3,28 @@
 
 namespace onesea {
 namespace {
-thread_local std::string text;
-}
 
-const char *last_error() noexcept { return text.c_str(); }
+// A process that exits destroys what is thread_local first and then calls the functions of atexit(), in which programs
+// leave the job. A text that comes after that is kept where nothing needs to be destroyed, as much of it as fits.
+thread_local constinit bool destroyed = false;
+thread_local constinit char afterwards[200] = "";
+
+struct holder {
+    std::string text;
+    ~holder() { destroyed = true; }
+};
+thread_local holder own;
+
+} // namespace
+
+const char *last_error() noexcept { return destroyed ? afterwards : own.text.c_str(); }
 
 int set_error(int status, std::string what) noexcept
 {
-    text = std::move(what);
+    if (destroyed)
+        afterwards[what.copy(afterwards, sizeof afterwards - 1)] = '\0';
+    else
+        own.text = std::move(what);
     return status;
 }
 

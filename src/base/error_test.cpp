@@ -57,6 +57,29 @@ TEST(error, fail_returns_the_status_and_keeps_the_text)
     EXPECT_STREQ(sea_last_error(), "nothing left");
 }
 
+// A process that exits destroys what is thread_local before it calls the functions of atexit(), which may call us.
+TEST(error, texts_are_kept_also_while_a_thread_ends)
+{
+    struct at_the_end {
+        std::string *seen = nullptr;
+        ~at_the_end()
+        {
+            for (const char *which : {"first", "second"}) {
+                fail(SEA_ERR_RANK, "the {} text that is too long to lie inside a string", which);
+                *seen += sea_last_error();
+            }
+        }
+    };
+    std::string seen;
+    std::thread([&seen] {
+        static thread_local at_the_end end; // before the text, so it is destroyed after it
+        end.seen = &seen;
+        fail(SEA_ERR_STATE, "an earlier text that is too long to lie inside a string");
+    }).join();
+    EXPECT_EQ(seen, "the first text that is too long to lie inside a string"
+                    "the second text that is too long to lie inside a string");
+}
+
 TEST(error, each_thread_has_its_own_text)
 {
     fail(SEA_ERR_INVALID, "of the first");
