@@ -70,7 +70,7 @@ void told(arrival *a)
     context &c = *a->c;
     if (a->code == LAPI_SUCCESS) a->code = add_there(uint(c.me), a->head.tgt_cntr);
     if (a->head.request) answer(c.handle, a->source, a->head.request, a->code, nullptr);
-    if (a->code != LAPI_SUCCESS && !a->head.request && !c.ending) report(c, a->code, AM_ERR, a->source);
+    if (a->code != LAPI_SUCCESS && !a->head.request && !c.ending) report_later(c, a->code, AM_ERR, a->source);
     c.received.fetch_add(1, std::memory_order_relaxed);
     delete a;
 }

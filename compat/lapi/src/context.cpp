@@ -34,6 +34,7 @@ bool end(context &c)
 {
     if (c.ending.exchange(true)) return false;
     c.completions.stop();
+    c.errors.stop();
     c.open = false;
     c.waiting.stop(c.handlers);
     c.tracked.stop();

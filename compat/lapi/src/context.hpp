@@ -58,7 +58,7 @@ struct context {
 
     gate handlers;
     inbox waiting;
-    workers completions;
+    workers completions, errors; // threads that call the program's handlers
     tracker tracked;
     waiters counters;
     requests asked;

@@ -106,6 +106,13 @@ constexpr const char *kinds[] = {"a get",       "a put",  "a read-modify-write",
     sea_abort(1, text);
 }
 
+bool to_be_told(context &c, int code, lapi_err_t type, int other)
+{
+    if (code == LAPI_ERR_TGT_PURGED && c.valid(uint(other)) && c.tasks[other].purged) return false; // as was asked for
+    if (!c.err_hndlr) end_job(code, type, other);
+    return true;
+}
+
 } // namespace
 
 int from_sea(int status)
@@ -139,11 +146,15 @@ int from_sea(int status)
 
 void report(context &c, int code, lapi_err_t type, int other)
 {
-    if (code == LAPI_ERR_TGT_PURGED && c.valid(uint(other)) && c.tasks[other].purged) return; // as was asked for
-    if (!c.err_hndlr) end_job(code, type, other);
+    if (!to_be_told(c, code, type, other)) return;
     lapi_handle_t handle = c.handle;
     int me = c.me;
     c.err_hndlr(&handle, &code, &type, &me, &other);
+}
+
+void report_later(context &c, int code, lapi_err_t type, int other)
+{
+    if (to_be_told(c, code, type, other)) c.errors.push([&c, code, type, other] { report(c, code, type, other); });
 }
 
 } // namespace lapi

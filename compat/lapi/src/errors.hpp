@@ -11,8 +11,11 @@ struct context;
 // The LAPI number of a status of onesea.h.
 int from_sea(int status);
 
-// An error that no call could return: the context's error handler hears it; without one the job ends.
+// An error that no call could return: the context's error handler hears it; without one the job ends. That handler may
+// wait, LAPI_Term() its context or exit, so only threads of the program and our own may call it.
 void report(context &c, int code, lapi_err_t type, int other);
+// The same from a handler of onesea: it is called on a thread for that.
+void report_later(context &c, int code, lapi_err_t type, int other);
 
 // In C++ no exception leaves a C function: memory is the only thing that can run out here.
 template <class Body>

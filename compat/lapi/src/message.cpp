@@ -81,7 +81,7 @@ void on_error(int rank, int status, int kind, void *)
     constexpr lapi_err_t types[] = {PUT_ERR, GET_ERR, RMW_ERR, AM_ERR, PUT_ERR};
     lapi_err_t type = status == SEA_ERR_LINK ? TMR_ERR : types[kind];
     for_each_context([&](context &c) {
-        report(c, from_sea(status), type, rank);
+        report_later(c, from_sea(status), type, rank);
         return true;
     });
 }
@@ -92,7 +92,7 @@ std::uint64_t expect_completion(context &c, uint tgt, lapi_cntr_t *counter)
     return c.asked.add(tgt, [&c, tgt, counter](int code, const std::uint64_t *) {
         if (code == LAPI_SUCCESS) c.counters.arrived(counter, tgt);
         add_here(counter);
-        if (code != LAPI_SUCCESS) report(c, code, AM_ERR, int(tgt));
+        if (code != LAPI_SUCCESS) report_later(c, code, AM_ERR, int(tgt));
     });
 }
 

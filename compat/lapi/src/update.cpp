@@ -52,7 +52,7 @@ int ask_for_swap(context &c, uint tgt, int width, lapi_long_t word, std::uint64_
     auto answered = [&c, tgt, width, old, e](int code, const std::uint64_t *words) {
         if (code == LAPI_SUCCESS) store(old, width, words[0]);
         add_here(e.org_cntr);
-        if (code != LAPI_SUCCESS) report(c, code, RMW_ERR, int(tgt));
+        if (code != LAPI_SUCCESS) report_later(c, code, RMW_ERR, int(tgt));
         call_sender(c, tgt, e, code);
     };
     const std::uint64_t words[4] = {word, std::uint64_t(width), operand, compare};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage: exits HOW. Task 0 calls exit(0) in a function that LAPI calls on a thread of its own: "error" handler, "send"
- * handler or "completion" handler; the others return from main. The job ends well. */
+/* usage: exits HOW. Task 0 calls exit(0) in a function that LAPI calls on a thread of its own: the "send" handler, the
+ * "completion" handler or the error handler, which hears of a put with a send handler ("error"), of one without
+ * ("fault") or of a message ("answer"). The others return from main. The job ends well. */
 #include <lapi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static void on_complete(lapi_handle_t *hndl, void *info)
 int main(int argc, char **argv)
 {
     static char data[100000], from[sizeof data];
+    static lapi_cntr_t done;
     const char *how = argc > 1 ? argv[1] : "";
     void *all[16];
     lapi_info_t info;
@@ -61,13 +63,18 @@ int main(int argc, char **argv)
         x.Get.org_addr = from;
         x.Get.len = sizeof from;
         x.Get.chndlr = on_complete;
+    } else if (strcmp(how, "answer") == 0) {
+        x.Am.Xfer_type = LAPI_AM_XFER;
+        x.Am.tgt = 1;
+        x.Am.hdr_hdl = 77;
+        x.Am.cmpl_cntr = &done;
     } else {
         x.Put.Xfer_type = LAPI_PUT_XFER;
         x.Put.tgt = 1;
-        x.Put.tgt_addr = strcmp(how, "error") == 0 ? 4096 : (lapi_long_t)all[1];
+        x.Put.tgt_addr = strcmp(how, "send") == 0 ? (lapi_long_t)all[1] : 4096;
         x.Put.org_addr = from;
         x.Put.len = sizeof from;
-        x.Put.shdlr = on_sent;
+        x.Put.shdlr = strcmp(how, "fault") == 0 ? NULL : on_sent;
         x.Put.sinfo = strcmp(how, "send") == 0 ? &x : NULL;
     }
     if (LAPI_Xfer(h, &x) != LAPI_SUCCESS) return 4;
