@@ -70,6 +70,7 @@ int wait_without_polling(context &c, lapi_cntr_t *cntr, int val, int *now)
         sleep_until(cntr, val, listed ? 0.005 : double(c.timeout));
     }
     runs_no_handlers = false;
+    c.counters.forget_if_told(cntr);
     c.counters.end_wait(cntr);
     return LAPI_SUCCESS;
 }
@@ -108,8 +109,10 @@ extern "C" int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, in
     context *c;
     if (int code = check(hndl, cntr, &c)) return code;
     if (val < 0) return LAPI_ERR_CNTR_VAL;
-    if (take(cntr, val, cur_cntr_val)) return LAPI_SUCCESS;
-    return guarded([&] { return wait_for(*c, cntr, val, cur_cntr_val); });
+    if (!take(cntr, val, cur_cntr_val))
+        if (int code = guarded([&] { return wait_for(*c, cntr, val, cur_cntr_val); })) return code;
+    c->counters.forget_if_told(cntr);
+    return LAPI_SUCCESS;
 }
 
 extern "C" int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, uint *dest_list,

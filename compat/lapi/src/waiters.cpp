@@ -68,14 +68,25 @@ void waiters::purged(uint task)
         }
 }
 
+bool waiters::destinations::all_told() const
+{
+    return std::none_of(status, status + tasks.size(), [](int s) { return s == LAPI_MSG_INITIAL; });
+}
+
 bool waiters::all_told(const lapi_cntr_t *counter)
 {
     std::lock_guard lock(mutex_);
     auto found = lists_.find(counter);
-    if (found == lists_.end()) return false;
-    const destinations &list = found->second;
-    return std::none_of(list.status, list.status + list.tasks.size(),
-                        [](int status) { return status == LAPI_MSG_INITIAL; });
+    return found != lists_.end() && found->second.all_told();
+}
+
+void waiters::look_whether_told(const lapi_cntr_t *counter)
+{
+    std::lock_guard lock(mutex_);
+    auto found = lists_.find(counter);
+    if (found == lists_.end() || !found->second.all_told()) return;
+    lists_.erase(found);
+    number_of_lists_ = int(lists_.size());
 }
 
 } // namespace lapi

@@ -20,6 +20,11 @@ class waiters {
 
     void set_destinations(lapi_cntr_t *counter, std::vector<uint> tasks, int *status, int number_of_tasks);
     void forget(lapi_cntr_t *counter);
+    // After a wait: if no destination is without an answer the program has its statuses back.
+    void forget_if_told(const lapi_cntr_t *counter)
+    {
+        if (number_of_lists_ != 0) look_whether_told(counter);
+    }
     bool has_destinations(const lapi_cntr_t *counter);
     // What was sent to `task` with this counter has arrived.
     void arrived(lapi_cntr_t *counter, uint task);
@@ -31,7 +36,10 @@ class waiters {
     struct destinations {
         std::vector<uint> tasks;
         int *status; // the program's
+        bool all_told() const;
     };
+
+    void look_whether_told(const lapi_cntr_t *counter);
 
     std::mutex mutex_;
     std::set<const lapi_cntr_t *> waited_for_;

@@ -283,3 +283,22 @@ TEST(Destinations, a_task_that_is_listed_twice_needs_two_messages)
     w.forget(&c);
     EXPECT_FALSE(w.has_destinations(&c));
 }
+
+TEST(Destinations, are_forgotten_after_a_wait_once_each_has_been_told)
+{
+    waiters w;
+    lapi_cntr_t c = {}, other = {};
+    int status[2], others;
+    w.set_destinations(&c, {0, 1}, status, 2);
+    w.set_destinations(&other, {1}, &others, 2);
+    w.arrived(&c, 0);
+    w.forget_if_told(&c); // a wait for one of the two
+    EXPECT_TRUE(w.has_destinations(&c));
+    w.arrived(&c, 1);
+    EXPECT_TRUE(w.has_destinations(&c));
+    w.forget_if_told(&c);
+    EXPECT_FALSE(w.has_destinations(&c));
+    w.purged(1);
+    EXPECT_EQ(status[1], LAPI_MSG_RECVD);
+    EXPECT_EQ(others, LAPI_MSG_PURGED);
+}

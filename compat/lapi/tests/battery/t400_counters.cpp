@@ -129,7 +129,6 @@ STEP(destinations_are_told_one_by_one)
     OK(LAPI_Nopoll_wait(self.h, &c, self.n, &now));
     EQUAL(now, 0);
     for (int t = 0; t < self.n; ++t) EQUAL(status[std::size_t(t)], LAPI_MSG_RECVD);
-    OK(LAPI_Setcntr(self.h, &c, 0)); // forgets the list
 }
 
 STEP(purging_ends_the_wait_and_closes_the_way)
@@ -158,12 +157,51 @@ STEP(purging_ends_the_wait_and_closes_the_way)
     OK(LAPI_Put(self.h, dest, 4, there, &value, nullptr, nullptr, &c));
     OK(LAPI_Nopoll_wait(self.h, &c, 1, &now));
     EQUAL(status, LAPI_MSG_RECVD);
-    OK(LAPI_Purge_totask(self.h, dest));
-    EQUAL(status, LAPI_MSG_PURGED_RCVD);
-    OK(LAPI_Resume_totask(self.h, dest));
-    OK(LAPI_Setcntr(self.h, &c, 0));
     fence_all();
     EQUAL(word, int(self.left()));
+}
+
+STEP(purging_tells_what_had_arrived)
+{
+    static int word;
+    auto where = everywhere(&word);
+    lapi_cntr_t c;
+    uint dest[2] = {self.right(), self.right()};
+    int status[2] = {-1, -1}, now = -1;
+    OK(LAPI_Setcntr_wstatus(self.h, &c, 2, dest, status));
+    int value = self.me;
+    OK(LAPI_Put(self.h, dest[0], 4, reinterpret_cast<void *>(where[dest[0]]), &value, nullptr, nullptr, &c));
+    while (value_of(&c) < 1) std::this_thread::yield();
+    EQUAL(status[0], LAPI_MSG_RECVD);
+    EQUAL(status[1], LAPI_MSG_INITIAL);
+    OK(LAPI_Purge_totask(self.h, dest[0]));
+    EQUAL(status[0], LAPI_MSG_PURGED_RCVD);
+    EQUAL(status[1], LAPI_MSG_PURGED);
+    OK(LAPI_Nopoll_wait(self.h, &c, 2, &now));
+    EQUAL(now, 1);
+    OK(LAPI_Resume_totask(self.h, dest[0]));
+}
+
+STEP(statuses_are_the_programs_again_after_the_wait)
+{
+    static int word;
+    auto where = everywhere(&word);
+    uint dest = self.right();
+    int value = self.me;
+    for (auto wait : {LAPI_Nopoll_wait, LAPI_Waitcntr}) {
+        lapi_cntr_t c;
+        int status = -1;
+        OK(LAPI_Setcntr_wstatus(self.h, &c, 1, &dest, &status));
+        OK(LAPI_Put(self.h, dest, 4, reinterpret_cast<void *>(where[dest]), &value, nullptr, nullptr, &c));
+        OK(wait(self.h, &c, 1, nullptr));
+        EQUAL(status, LAPI_MSG_RECVD);
+        for (int own : {LAPI_MSG_INITIAL, LAPI_MSG_RECVD}) {
+            status = own;
+            OK(LAPI_Purge_totask(self.h, dest));
+            EQUAL(status, own);
+            OK(LAPI_Resume_totask(self.h, dest));
+        }
+    }
 }
 
 STEP(polling_for_messages_tells_what_it_found)
