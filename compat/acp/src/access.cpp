@@ -57,15 +57,15 @@ acp_handle_t copy_small(sea_addr to, sea_addr from, std::size_t bytes)
 
 acp_handle_t copy(sea_addr to, sea_addr from, std::size_t bytes, acp_handle_t order)
 {
-    sea_op after;
-    if (!ready("acp_copy") || !in_flight().condition("acp_copy", order, &after)) return 0;
-    if (after == SEA_OP_NONE) {
+    start_condition after;
+    if (!ready("acp_copy") || !after.take("acp_copy", order)) return 0;
+    if (after.op() == SEA_OP_NONE) {
         if (copy_at_once(to, from, bytes)) return in_flight().done();
         if (acp_handle_t handle = copy_small(to, from, bytes)) return handle;
     }
     sea_op op = SEA_OP_NONE;
-    const sea_opts opts = start_options(&op, after);
-    if (sea_copy(to, from, bytes, &opts) == SEA_OK) return in_flight().started(op);
+    const sea_opts opts = start_options(&op, after.op());
+    if (sea_copy(to, from, bytes, &opts) == SEA_OK) return in_flight().started(op, after);
     report_sea("acp_copy");
     return 0;
 }
@@ -73,8 +73,8 @@ acp_handle_t copy(sea_addr to, sea_addr from, std::size_t bytes, acp_handle_t or
 acp_handle_t update(const char *function, sea_atomic_kind kind, int width, acp_ga_t dst, acp_ga_t src,
                     std::uint64_t operand, std::uint64_t compare, acp_handle_t order)
 {
-    sea_op after;
-    if (!ready(function) || !in_flight().condition(function, order, &after)) return 0;
+    start_condition after;
+    if (!ready(function) || !after.take(function, order)) return 0;
     void *old = own_memory(address_of(dst), std::size_t(width));
     if (!old) {
         report(function, "the old value cannot go to %#llx, which is no memory of this process",
@@ -82,12 +82,12 @@ acp_handle_t update(const char *function, sea_atomic_kind kind, int width, acp_g
         return 0;
     }
     const sea_addr word = address_of(src);
-    if (after == SEA_OP_NONE && in_near_heap(word) &&
+    if (after.op() == SEA_OP_NONE && in_near_heap(word) &&
         sea_atomic(kind, word, width, operand, compare, old, nullptr) == SEA_OK)
         return in_flight().done();
     sea_op op = SEA_OP_NONE;
-    const sea_opts opts = start_options(&op, after);
-    if (sea_atomic(kind, word, width, operand, compare, old, &opts) == SEA_OK) return in_flight().started(op);
+    const sea_opts opts = start_options(&op, after.op());
+    if (sea_atomic(kind, word, width, operand, compare, old, &opts) == SEA_OK) return in_flight().started(op, after);
     report_sea(function);
     return 0;
 }

@@ -241,6 +241,75 @@ STEP(what_waits_for_a_failed_access_fails)
     acp_sync();
 }
 
+// The additions to the right's word start after a copy that fails, while another thread asks for its end.
+static void add_after_failures(int rounds, acp_ga_t stale, void (*ask)(acp_handle_t))
+{
+    std::atomic<acp_handle_t> asked{0};
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        acp_handle_t seen = 0;
+        while (!over) {
+            const acp_handle_t h = asked;
+            if (h != seen) ask(seen = h);
+        }
+    });
+    for (int i = 0; i < rounds; ++i) {
+        const acp_handle_t bad = acp_copy(stale, word_of(self.me, 0), 2048, ACP_HANDLE_NULL);
+        asked = bad;
+        for (volatile int k = 0; k < i * 37 % 5000;) k = k + 1;
+        for (int k = 0; bad && k < 8; ++k) acp_add8(word_of(self.me, 1), word_of(self.right(), 2), 1, bad);
+        acp_complete(acp_handle_t(ACP_HANDLE_ALL));
+    }
+    over = true;
+    other.join();
+}
+
+STEP(what_waits_for_an_access_that_fails_fails_whoever_finds_that)
+{
+    if (self.n < 2) return;
+    registered<unsigned char> gone(4096);
+    const acp_ga_t stale = everywhere(gone.at(0))[std::size_t(self.right())];
+    acp_sync();
+    {
+        registered<unsigned char> end(std::move(gone));
+    }
+    fill_words(300, 0);
+    add_after_failures(often(1000), stale, acp_complete);
+    add_after_failures(often(1000), stale, [](acp_handle_t h) {
+        while (acp_inquire(h)) {
+        }
+    });
+    acp_sync();
+    EQUAL(words()[2], 0u);
+    errors_expected = acp_onesea_errors();
+    acp_sync();
+}
+
+STEP(of_many_failed_accesses_the_first_is_still_known)
+{
+    if (self.n < 2) return;
+    registered<unsigned char> gone(4096);
+    const acp_ga_t stale = everywhere(gone.at(0))[std::size_t(self.right())];
+    acp_sync();
+    {
+        registered<unsigned char> end(std::move(gone));
+    }
+    acp_sync();
+    acp_handle_t first = 0, between = 0;
+    for (int i = 0; i < 600; ++i) {
+        const acp_handle_t bad = acp_copy(stale, word_of(self.me, 0), 2048, ACP_HANDLE_NULL);
+        if (!first) first = bad;
+        const acp_handle_t good = acp_copy(word_of(self.right(), 1), word_of(self.me, 0), 8, ACP_HANDLE_NULL);
+        if (!between) between = good;
+    }
+    acp_complete(acp_handle_t(ACP_HANDLE_ALL));
+    errors_expected = acp_onesea_errors();
+    if (first) ERROR_OF("has failed", EQUAL(acp_copy(word_of(self.right(), 1), word_of(self.me, 0), 8, first), 0));
+    CHECK(acp_copy(word_of(self.right(), 1), word_of(self.me, 0), 8, between) > 0);
+    acp_complete(acp_handle_t(ACP_HANDLE_ALL));
+    acp_sync();
+}
+
 STEP(small_copies_in_a_row_arrive_and_complete_in_order)
 {
     if (self.n < 2) return;
