@@ -60,7 +60,8 @@ struct segbufitem {
     std::size_t segsize = 0, segnum = 0;
     sea_addr board = SEA_NULL, buffer = SEA_NULL; // of this end
     acp::letter there{};                          // the other end, once connected
-    bool connected = false, good_bye = false;     // good_bye: has been told
+    std::atomic<bool> connected{false};           // changed under the mutex
+    bool good_bye = false;                        // has been told; for ever
     std::atomic<std::uint64_t> mine{0};           // source: tail; destination: head
     sea_counter arrived{0};                       // how many of `mine` have had their effect
     std::mutex mutex;                             // one call that changes it at a time
@@ -161,12 +162,16 @@ std::shared_ptr<segbufitem> find(const char *function, acp_segbuf_t handle)
     return found;
 }
 
+bool is_connected(const char *function, const segbufitem &b)
+{
+    if (!b.connected) report(function, "the buffer is not connected");
+    return b.connected;
+}
+
 std::shared_ptr<segbufitem> find_connected(const char *function, acp_segbuf_t handle)
 {
     auto found = find(function, handle);
-    if (!found || found->connected) return found;
-    report(function, "the buffer is not connected");
-    return nullptr;
+    return found && is_connected(function, *found) ? found : nullptr;
 }
 
 std::uint64_t theirs(const segbufitem &b)
@@ -279,6 +284,10 @@ int acp_connect_segbuf(acp_segbuf_t segbuf)
     if (!b) return 1;
     std::lock_guard lock(b->mutex);
     if (b->connected) return 0;
+    if (b->good_bye) {
+        report("acp_connect_segbuf", "the buffer has been disconnected");
+        return 1;
+    }
     if (!wait_for_other(*b)) {
         report("acp_connect_segbuf", "rank %d has ended", rank_to_acp(b->other));
         return 1;
@@ -303,9 +312,10 @@ int acp_isconnected_segbuf(acp_segbuf_t segbuf)
 
 int acp_ready_segbuf(acp_segbuf_t segbuf)
 {
-    auto b = find_connected("acp_ready_segbuf", segbuf);
+    auto b = find("acp_ready_segbuf", segbuf);
     if (!b) return 1;
     std::lock_guard lock(b->mutex);
+    if (!is_connected("acp_ready_segbuf", *b)) return 1;
     if (b->source || head(*b) >= tail(*b)) {
         report("acp_ready_segbuf", b->source ? "this is the source" : "there is no segment to give back");
         return 1;
@@ -326,9 +336,10 @@ int acp_ready_segbuf(acp_segbuf_t segbuf)
 
 int acp_ack_segbuf(acp_segbuf_t segbuf)
 {
-    auto b = find_connected("acp_ack_segbuf", segbuf);
+    auto b = find("acp_ack_segbuf", segbuf);
     if (!b) return 1;
     std::lock_guard lock(b->mutex);
+    if (!is_connected("acp_ack_segbuf", *b)) return 1;
     const std::uint64_t next = b->mine.load();
     if (!b->source || next - head(*b) >= b->segnum || letters_for(*b).gone) {
         report("acp_ack_segbuf", !b->source             ? "this is the destination"
@@ -391,9 +402,10 @@ int64_t acp_query_segbuf_sent(acp_segbuf_t segbuf)
 
 int acp_disconnect_segbuf(acp_segbuf_t segbuf)
 {
-    auto b = find_connected("acp_disconnect_segbuf", segbuf);
+    auto b = find("acp_disconnect_segbuf", segbuf);
     if (!b) return 1;
     std::lock_guard lock(b->mutex);
+    if (!is_connected("acp_disconnect_segbuf", *b)) return 1;
     disconnect(*b);
     return 0;
 }

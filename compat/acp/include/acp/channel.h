@@ -62,13 +62,13 @@ typedef struct segbufitem *acp_segbuf_t;
 
 /* Make the source's end of a buffer to `dst_rank`, or the destination's end of one from `src_rank`. Do not wait. The
  * n-th that the source makes for the destination meets the n-th that the destination makes for it; their sizes must be
- * equal. `buf` has segsize * segnum bytes and belongs to both until the end is freed. ACP_SEGBUF_NULL: no such rank,
- * this rank, no memory there, a size or number of 0. */
+ * equal. `buf` has segsize * segnum bytes and belongs to both until the end is disconnected or freed. ACP_SEGBUF_NULL: no
+ * such rank, this rank, no memory there, a size or number of 0. */
 acp_segbuf_t acp_create_src_segbuf(int dst_rank, void *buf, size_t segsize, size_t segnum);
 acp_segbuf_t acp_create_dst_segbuf(int src_rank, void *buf, size_t segsize, size_t segnum);
 
 /* Waits until the other end has been made. 0, also if the other end has sent what it had and is gone; 1: no such
- * buffer, the sizes differ, the other process has ended. */
+ * buffer, the sizes differ, the other process has ended, this end has been disconnected. */
 int acp_connect_segbuf(acp_segbuf_t segbuf);
 
 /* 0 if acp_connect_segbuf() has returned 0 and neither end has been disconnected, else 1. */
@@ -93,7 +93,8 @@ int64_t acp_query_segbuf_head(acp_segbuf_t segbuf);
 int64_t acp_query_segbuf_tail(acp_segbuf_t segbuf);
 int64_t acp_query_segbuf_sent(acp_segbuf_t segbuf);
 
-/* Ends the connection from this end; waits until what it has sent is there. 0; 1: no such buffer, not connected. */
+/* Ends the connection from this end for good; waits until what it has sent is there. The buffer is the program's again,
+ * and this end can only be freed. 0; 1: no such buffer, not connected. */
 int acp_disconnect_segbuf(acp_segbuf_t segbuf);
 
 /* Frees this end, disconnecting it first if need be. The buffer is the program's again. 0; 1: no such buffer. */

@@ -318,6 +318,25 @@ STEP(wrong_uses_of_segmented_buffers_are_told)
     ERROR_OF("no segmented buffer", EQUAL(acp_free_segbuf(source), 1));
 }
 
+STEP(a_disconnected_segmented_buffer_stays_so)
+{
+    if (self.n < 2) return;
+    belt b(1, 2);
+    b.connect();
+    acp_sync();
+    EQUAL(acp_disconnect_segbuf(b.source), 0);
+    EQUAL(acp_disconnect_segbuf(b.target), 0);
+    acp_sync();
+    ERROR_OF("has been disconnected", EQUAL(acp_connect_segbuf(b.source), 1));
+    ERROR_OF("has been disconnected", EQUAL(acp_connect_segbuf(b.target), 1));
+    EQUAL(acp_isconnected_segbuf(b.source), 1);
+    ERROR_OF("not connected", EQUAL(acp_ack_segbuf(b.source), 1));
+    ERROR_OF("not connected", EQUAL(acp_ready_segbuf(b.target), 1));
+    ERROR_OF("not connected", EQUAL(acp_disconnect_segbuf(b.source), 1));
+    EQUAL(acp_query_segbuf_tail(b.source), -1);
+    b.free();
+}
+
 STEP(ten_thousand_segmented_buffers_leave_nothing_behind)
 {
     if (self.n < 2) return;
