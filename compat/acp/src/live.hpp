@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that a program has handles of. A handle is the object's address; it is looked up before it is used, so
-// that a stale or wild one is an error. What has been freed leaves nothing behind.
+// The objects that a program has handles of. A handle is a number that is given out once, or, where the program reads
+// the object's fields, its address; it is looked up before it is used, so that a wild one is an error, and a stale one
+// too if it is a number. What has been freed leaves nothing behind.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -15,9 +17,17 @@ class live {
   public:
     T *add(std::shared_ptr<T> object)
     {
+        std::lock_guard lock(mutex_);
+        const std::uintptr_t number = ++last_;
+        all_.emplace(number, std::move(object));
+        return reinterpret_cast<T *>(number); // nobody follows it
+    }
+
+    T *add_readable(std::shared_ptr<T> object)
+    {
         T *handle = object.get();
         std::lock_guard lock(mutex_);
-        all_.emplace(handle, std::move(object));
+        all_.emplace(key_of(handle), std::move(object));
         return handle;
     }
 
@@ -25,14 +35,14 @@ class live {
     std::shared_ptr<T> find(const T *handle)
     {
         std::lock_guard lock(mutex_);
-        auto place = all_.find(handle);
+        auto place = all_.find(key_of(handle));
         return place == all_.end() ? nullptr : place->second;
     }
 
     std::shared_ptr<T> take(const T *handle)
     {
         std::lock_guard lock(mutex_);
-        auto place = all_.find(handle);
+        auto place = all_.find(key_of(handle));
         if (place == all_.end()) return nullptr;
         auto object = std::move(place->second);
         all_.erase(place);
@@ -51,7 +61,10 @@ class live {
 
   private:
     std::mutex mutex_;
-    std::unordered_map<const T *, std::shared_ptr<T>> all_;
+    std::unordered_map<std::uintptr_t, std::shared_ptr<T>> all_;
+    std::uintptr_t last_ = 0;
+
+    static std::uintptr_t key_of(const T *handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 };
 
 } // namespace acp

@@ -144,7 +144,7 @@ acp_wsd_t acp_create_ws(size_t size)
     if (s != SEA_OK) report_sea(function);
     const bool told = s != SEA_OK;
     s = exchange(*w, s);
-    if (s == SEA_OK) return workspaces().add(std::shared_ptr<acp_wsditem>(w, w.get()));
+    if (s == SEA_OK) return workspaces().add_readable(std::shared_ptr<acp_wsditem>(w, w.get()));
     if (s == SEA_ERR_INVALID)
         report(function, "the processes ask for different sizes, here %zu bytes", size);
     else if (s == SEA_ERR_MEMORY && !told)

@@ -164,6 +164,35 @@ STEP(wrong_uses_of_channels_are_told)
     ERROR_OF("no channel", EQUAL(acp_nbfree_ch(r.in), ACP_REQUEST_NULL));
 }
 
+STEP(a_stale_handle_names_nothing_that_was_made_later)
+{
+    if (self.n < 2) return;
+    ring first;
+    first.free();
+    ring second; // perhaps in the same memory
+    ERROR_OF("no channel", EQUAL(acp_free_ch(first.out), -1));
+    ERROR_OF("no channel", EQUAL(acp_free_ch(first.in), -1));
+    std::uint64_t out = 1, in = 0;
+    for (int i = 0; i < 2; ++i) {
+        const acp_request_t s = acp_nbsend_ch(second.out, &out, 8), g = acp_nbrecv_ch(second.in, &in, 8);
+        EQUAL(acp_wait_ch(s), 0u);
+        EQUAL(acp_wait_ch(g), 8u);
+        const acp_request_t later[2] = {acp_nbsend_ch(second.out, &out, 8), acp_nbrecv_ch(second.in, &in, 8)};
+        ERROR_OF("no request", EQUAL(acp_wait_ch(s), failed_wait));
+        ERROR_OF("no request", EQUAL(acp_wait_ch(g), failed_wait));
+        EQUAL(acp_wait_ch(later[0]), 0u);
+        EQUAL(acp_wait_ch(later[1]), 8u);
+    }
+    second.free();
+    std::uint64_t memory[4] = {};
+    acp_segbuf_t gone = acp_create_src_segbuf(self.right(), memory, 8, 2);
+    EQUAL(acp_free_segbuf(gone), 0);
+    acp_segbuf_t kept = acp_create_src_segbuf(self.right(), memory, 8, 2);
+    ERROR_OF("no segmented buffer", EQUAL(acp_free_segbuf(gone), 1));
+    EQUAL(acp_free_segbuf(kept), 0);
+    for (int i = 0; i < 2; ++i) EQUAL(acp_free_segbuf(acp_create_dst_segbuf(self.left(), memory, 8, 2)), 0);
+}
+
 STEP(an_access_after_all_does_not_wait_for_a_receive)
 {
     if (self.n < 2) return;
