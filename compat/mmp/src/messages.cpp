@@ -101,13 +101,20 @@ int finish(const char *call, request &r, int status, MP_request *number, MP_stat
     return status == SEA_OK ? MP_OK : tell(status, call, sends, rank, tag, bytes, &info);
 }
 
+// A request and its operation; NULL if it is not in use.
+request *find(MP_request number, sea_op *op)
+{
+    request *r = requests().find(number);
+    return r != nullptr && request_table::operation_of(*r, number, op) ? r : nullptr;
+}
+
 int wait(const char *call, MP_request *number, double seconds, MP_status *about)
 {
     if (int status = running(call); status != MP_OK) return status;
     if (number == nullptr) return fail(MP_ERR_INVALID, "%s: the request is a null pointer", call);
-    request *r = requests().find(*number);
+    sea_op op = SEA_OP_NONE;
+    request *r = find(*number, &op);
     if (r == nullptr) return no_request(call, *number);
-    const sea_op op = r->op.load(std::memory_order_relaxed);
     const int status = op == SEA_OP_NONE ? r->status : sea_wait(op, seconds);
     if (status == SEA_ERR_HANDLE) return no_request(call, *number); // another thread was faster
     if (status == SEA_ERR_TIMEOUT)
@@ -166,7 +173,7 @@ int started(const char *call, request &r, int status, sea_op op, MP_request *num
         return tell(status, call, sends, rank, tag, bytes, nullptr);
     }
     r.status = status;
-    r.op.store(status == SEA_OK ? op : SEA_OP_NONE, std::memory_order_relaxed);
+    r.op.store(status == SEA_OK ? op : SEA_OP_NONE, std::memory_order_release);
     *number = mine;
     return MP_OK;
 }
@@ -227,10 +234,10 @@ int MP_test(MP_request *number, int *done, MP_status *about)
     if (int status = running("MP_test"); status != MP_OK) return status;
     if (number == nullptr || done == nullptr)
         return fail(MP_ERR_INVALID, "MP_test: %s is a null pointer", number == nullptr ? "the request" : "done");
-    request *r = requests().find(*number);
+    sea_op op = SEA_OP_NONE;
+    request *r = find(*number, &op);
     if (r == nullptr) return no_request("MP_test", *number);
     int complete = 1;
-    const sea_op op = r->op.load(std::memory_order_relaxed);
     const int status = op == SEA_OP_NONE ? r->status : sea_test(op, &complete);
     if (status == SEA_ERR_HANDLE) return no_request("MP_test", *number);
     *done = complete;
@@ -248,9 +255,8 @@ int MP_wait_any(MP_request *list, int n, int *index, MP_status *about)
     for (int i = 0; i < n; ++i) {
         ops[i] = SEA_OP_NONE;
         if (list[i] == MP_REQUEST_NULL) continue;
-        request *r = requests().find(list[i]);
+        request *r = find(list[i], &ops[i]);
         if (r == nullptr) return no_request("MP_wait_any", list[i]);
-        ops[i] = r->op.load(std::memory_order_relaxed);
         if (ops[i] != SEA_OP_NONE) continue;
         *index = i;
         return finish("MP_wait_any", *r, r->status, &list[i], about);
@@ -260,9 +266,10 @@ int MP_wait_any(MP_request *list, int n, int *index, MP_status *about)
     if (status == SEA_ERR_TIMEOUT)
         return fail(MP_ERR_TIMEOUT, "MP_wait_any: none of %d requests is complete in the time given", n);
     if (status == SEA_ERR_HANDLE) return fail(MP_ERR_REQUEST, "MP_wait_any: another thread has finished a request");
+    request *r = which < 0 ? nullptr : requests().find(list[which]);
+    if (which >= 0 && r == nullptr) return no_request("MP_wait_any", list[which]); // another thread was faster
     *index = which;
-    if (which < 0) return MP_OK;
-    return finish("MP_wait_any", *requests().find(list[which]), status, &list[which], about);
+    return which < 0 ? MP_OK : finish("MP_wait_any", *r, status, &list[which], about);
 }
 
 int MP_wait_all(MP_request *list, int n, MP_status *about)
@@ -286,12 +293,12 @@ int MP_cancel(MP_request *number)
 {
     if (int status = running("MP_cancel"); status != MP_OK) return status;
     if (number == nullptr) return fail(MP_ERR_INVALID, "MP_cancel: the request is a null pointer");
-    request *r = requests().find(*number);
+    sea_op op = SEA_OP_NONE;
+    request *r = find(*number, &op);
     if (r == nullptr) return no_request("MP_cancel", *number);
     if (r->sends)
         return fail(MP_ERR_REQUEST, "MP_cancel: the request is a send to rank %d; only receives can be withdrawn",
                     r->rank);
-    const sea_op op = r->op.load(std::memory_order_relaxed);
     if (op == SEA_OP_NONE) return MP_OK; // it was complete at once
     const int status = sea_message_cancel(op);
     return status == SEA_OK ? MP_OK : fail_below(status, "MP_cancel");

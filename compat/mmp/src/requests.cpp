@@ -68,4 +68,10 @@ request *request_table::find(MP_request number) const
     return r.turn.load(std::memory_order_acquire) == turn ? &r : nullptr;
 }
 
+bool request_table::operation_of(const request &r, MP_request number, sea_op *op)
+{
+    *op = r.op.load(std::memory_order_acquire);
+    return number_of(r) == number;
+}
+
 } // namespace mmp

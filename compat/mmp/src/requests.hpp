@@ -9,7 +9,9 @@
 //     +---------------+---------------+
 //
 // Looking a request up takes no lock. Two threads that wait for one request (a mistake of the program) get one
-// completion and one error: only one retires the place.
+// completion and one error: only one retires the place. While one does, the other (or one that withdraws the request,
+// which is no mistake) may have found the place and read from it what is the next user's: so it looks at the turn again
+// after reading (operation_of), and the operation is written only when the turn is.
 #pragma once
 
 #include "mmp.h"
@@ -26,7 +28,7 @@ struct request {
     std::atomic<std::uint32_t> turn = 0;
     std::atomic<sea_op> op = SEA_OP_NONE; // none: it ended at once, with the status
     int status = SEA_OK;
-    bool sends = false;
+    std::atomic<bool> sends = false;
     int rank = 0, tag = 0; // as given
     std::size_t bytes = 0;
     sea_message_info info{}; // of a receive, written by Onesea
@@ -50,6 +52,8 @@ class request_table {
     static MP_request number_of(const request &r);
     // NULL if it is not in use.
     request *find(MP_request number) const;
+    // The operation of that request; false: it was used up meanwhile.
+    static bool operation_of(const request &r, MP_request number, sea_op *op);
 
   private:
     static constexpr std::uint32_t in_chunk = 1024, chunks = 4096;

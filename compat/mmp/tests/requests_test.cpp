@@ -55,6 +55,34 @@ TEST(mmp_requests, numbers_that_were_never_given_out_are_not_found)
         EXPECT_EQ(table.find(forged), nullptr) << forged;
 }
 
+TEST(mmp_requests, an_operation_is_that_of_its_request_or_none)
+{
+    request_table table;
+    std::atomic<MP_request> latest = MP_REQUEST_NULL;
+    std::atomic<bool> stop = false;
+    std::atomic<long> wrong = 0;
+    const auto look = [&] {
+        while (!stop) {
+            const MP_request number = latest;
+            request *r = table.find(number);
+            sea_op op = SEA_OP_NONE;
+            if (r != nullptr && table.operation_of(*r, number, &op) && op != number) ++wrong;
+        }
+    };
+    std::thread one(look), two(look);
+    for (int i = 0; i < 1'000'000; ++i) {
+        request *r = table.take();
+        const MP_request number = request_table::number_of(*r);
+        r->op.store(number, std::memory_order_release); // any number does here
+        latest = number;
+        table.retire(*r, number);
+    }
+    stop = true;
+    one.join();
+    two.join();
+    EXPECT_EQ(wrong, 0);
+}
+
 TEST(mmp_requests, of_threads_that_retire_one_place_only_one_does)
 {
     request_table table;
