@@ -80,7 +80,8 @@ int MP_init(void);
 
 /* Ends this rank's part. Collective over the living ranks; no other thread may be inside the library. Requests that are
  * not complete are given up, and messages that nobody has received are lost. Calls sea_finalize() if MP_init() called
- * sea_init(). Errors: MP_ERR_TIMEOUT (with MP_set_timeout()). */
+ * sea_init(). If the program did, receives are withdrawn, those that a message has met are waited for, and the data of
+ * sends that are not complete must stay until sea_finalize(). Errors: MP_ERR_TIMEOUT (with MP_set_timeout()). */
 int MP_finalize(void);
 
 /* This rank, 0 .. MP_size()-1, and the number of ranks that the job started with; or MP_ERR_STATE. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 #include "errors.hpp"
+#include "requests.hpp"
 
+#include <algorithm>
 #include <onesea/message.h>
 
 namespace mmp {
@@ -20,6 +22,27 @@ int start(job &j)
     j.rank = me;
     j.size = sea_team_size(SEA_TEAM_WORLD);
     return MP_OK;
+}
+
+// The program goes on with Onesea, and the memory of the receives is the program's: those that a message has met are
+// waited for.
+int withdraw_receives()
+{
+    const double end = sea_time() + limit;
+    int result = MP_OK;
+    const auto receives = [](auto &&use) {
+        requests().for_each([&](const request &r) {
+            const sea_op op = r.op.load(std::memory_order_relaxed);
+            if (!r.sends && op != SEA_OP_NONE) use(op);
+        });
+    };
+    receives([](sea_op op) { sea_message_cancel(op); });
+    receives([&](sea_op op) {
+        const double left = limit == MP_FOREVER ? SEA_FOREVER : std::max(0.0, end - sea_time());
+        if (sea_wait(op, left) == SEA_ERR_TIMEOUT) result = MP_ERR_TIMEOUT;
+    });
+    if (result == MP_OK) return MP_OK;
+    return fail(result, "MP_finalize: a receive that a message has met is not complete in the time given");
 }
 
 } // namespace
@@ -58,7 +81,7 @@ int MP_finalize(void)
     if (int status = running("MP_finalize"); status != MP_OK) return status;
     job &j = here();
     j.state.store(job::after, std::memory_order_release);
-    if (!j.owns_onesea) return MP_OK;
+    if (!j.owns_onesea) return withdraw_receives();
     const int status = sea_finalize();
     return status == SEA_OK ? MP_OK : fail_below(status, "MP_finalize: sea_finalize");
 }

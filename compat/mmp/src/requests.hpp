@@ -54,6 +54,14 @@ class request_table {
     request *find(MP_request number) const;
     // The operation of that request; false: it was used up meanwhile.
     static bool operation_of(const request &r, MP_request number, sea_op *op);
+    // Calls use(const request &) for each that is in use; no other thread may use the table.
+    template <class Use>
+    void for_each(Use &&use) const
+    {
+        for (std::uint32_t i = 0; i < made_; ++i)
+            for (const request &r : *chunks_[i].load(std::memory_order_relaxed))
+                if (r.turn.load(std::memory_order_relaxed) % 2 != 0) use(r);
+    }
 
   private:
     static constexpr std::uint32_t in_chunk = 1024, chunks = 4096;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // mmp_battery: every function and every error of mmp.h, as a job of any number of ranks. Modes: nothing (all steps),
-// the name of a step (that one), `death` (needs --on-death continue and three ranks: the last one kills itself).
+// the name of a step (that one), `death` (needs --on-death continue and three ranks: the last one kills itself),
+// `beside` (two ranks that call sea_init() themselves).
 #include "battery.hpp"
 
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <onesea/message.h>
 #include <unistd.h>
 
 namespace battery {
@@ -128,6 +130,39 @@ int death()
     return MP_finalize() == MP_OK && failures() == 0 ? 0 : 1;
 }
 
+// A program that has called sea_init() itself goes on with Onesea after MP_finalize(): no receive of MMP may take its
+// messages or write to its memory then.
+int beside_onesea()
+{
+    EXPECT(sea_init(nullptr) == SEA_OK);
+    EXPECT_DONE(MP_init());
+    const int me = MP_rank();
+    sea_set_timeout(30);
+    int word = -1, any = -1, got = -1;
+    std::vector<char> big(8 << 20, me == 0 ? 'a' : 'b');
+    MP_request requests[3] = {};
+    if (me == 0) {
+        EXPECT_DONE(MP_receive(1, 5, &word, sizeof word, &requests[0]));
+        EXPECT_DONE(MP_receive(MP_ANY_SOURCE, MP_ANY_TAG, big.data(), big.size(), &requests[1])); // may be met
+        EXPECT_DONE(MP_receive(MP_ANY_SOURCE, MP_ANY_TAG, &any, sizeof any, &requests[2]));
+    }
+    EXPECT_DONE(MP_barrier());
+    if (me == 1) EXPECT_DONE(MP_send(0, 6, big.data(), big.size(), &requests[0]));
+    EXPECT_DONE(MP_finalize());
+    const std::vector<char> then = big;
+    EXPECT(me == 1 || then == std::vector<char>(big.size(), then[0]));
+    EXPECT(sea_barrier(SEA_TEAM_WORLD) == SEA_OK);
+    const int mine = 77;
+    if (me == 1) EXPECT(sea_message_send(SEA_TEAM_WORLD, 0, 5, &mine, sizeof mine, nullptr) == SEA_OK);
+    if (me == 0) EXPECT(sea_message_receive(SEA_TEAM_WORLD, 1, 5, &got, sizeof got, nullptr, nullptr) == SEA_OK);
+    EXPECT(got == (me == 0 ? 77 : -1));
+    EXPECT(word == -1 && any == -1);
+    EXPECT(sea_barrier(SEA_TEAM_WORLD) == SEA_OK);
+    EXPECT(big == then);
+    EXPECT(sea_finalize() == SEA_OK);
+    return failures() == 0 ? 0 : 1;
+}
+
 } // namespace
 } // namespace battery
 
@@ -135,5 +170,6 @@ int main(int argc, char **argv)
 {
     const std::string mode = argc > 1 ? argv[1] : "";
     if (mode == "death") return battery::death();
+    if (mode == "beside") return battery::beside_onesea();
     return battery::all_steps(mode);
 }
