@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists. Sorting and merging compare here: all elements are fetched, and the new order is given to the list if nobody
-// has changed it meanwhile.
+// has changed it meanwhile. Merging is sorting what has been put together: two sorted runs are merged once, and
+// whatever others do meanwhile ends up in order.
 #include "acp/sequences.h"
 
 #include "structure.hpp"
@@ -28,12 +29,11 @@ struct contents {
     std::uint64_t version = 0;
 };
 
-int fetch(sea_list list, contents *all)
+// All elements from the first on.
+int fetch(const sea_list_it &first, contents *all)
 {
     std::size_t expected = 0;
-    if (int s = sea_list_size(list, &expected)) return s;
-    sea_list_it first;
-    if (int s = sea_list_begin(list, &first)) return s;
+    if (int s = sea_list_size(first.list, &expected)) return s;
     for (;;) {
         all->entries.resize(expected + 16);
         std::size_t count = 0;
@@ -45,6 +45,48 @@ int fetch(sea_list list, contents *all)
     }
 }
 
+constexpr int most_attempts = 1000; // of what fails only while others change the same places
+
+// What was found is gone because somebody has removed it meanwhile.
+bool taken_away(int status) { return status == SEA_ERR_HANDLE || status == SEA_ERR_ADDRESS; }
+
+int assign(sea_list to, sea_list from)
+{
+    int s = SEA_ERR_HANDLE;
+    for (int i = 0; i < most_attempts && taken_away(s); ++i) {
+        std::size_t elements;
+        if (int gone = sea_list_size(to, &elements)) return gone;
+        sea_list_it first;
+        if (int gone = sea_list_begin(from, &first)) return gone;
+        s = sea_list_assign(to, first, sea_list_end(from));
+    }
+    return s;
+}
+
+// One by one, so that the place of the first is known whatever others insert. False: told.
+bool insert_range(const char *function, const sea_list_it &before, const sea_list_it &start, const sea_list_it &end,
+                  sea_list_it *first)
+{
+    contents all;
+    std::size_t between = 0;
+    if (!good(function, sea_list_distance(start, end, &between))) return false; // and are places of one list
+    if (between > 0 && !good(function, fetch(start, &all))) return false;
+    *first = before;
+    for (std::size_t i = 0; i < all.entries.size() && all.entries[i].it.entry != end.entry; ++i) {
+        const sea_list_entry &e = all.entries[i];
+        const int rank = sea_addr_rank(e.data != SEA_NULL ? e.data : before.list.at);
+        sea_list_it made;
+        if (!good(function, sea_list_insert_from(before, rank, e.data, e.bytes, &made))) return false;
+        if (i == 0) *first = made;
+    }
+    return true;
+}
+
+bool in_order(const sea_list_entry &a, const sea_list_entry &b, comparison comp)
+{
+    return comp({b.data, b.bytes}, {a.data, a.bytes}) >= 0;
+}
+
 // Two sorted runs as one; of equal elements those of the first run come first. Any comparison is survived.
 void merge_runs(std::vector<sea_list_entry> &entries, std::size_t first, std::size_t middle, std::size_t last,
                 comparison comp)
@@ -53,8 +95,7 @@ void merge_runs(std::vector<sea_list_entry> &entries, std::size_t first, std::si
     merged.reserve(last - first);
     std::size_t a = first, b = middle;
     while (a < middle && b < last) {
-        const acp_element_t left{entries[a].data, entries[a].bytes}, right{entries[b].data, entries[b].bytes};
-        merged.push_back(entries[comp(right, left) < 0 ? b++ : a++]);
+        merged.push_back(entries[in_order(entries[a], entries[b], comp) ? a++ : b++]);
     }
     while (a < middle) merged.push_back(entries[a++]);
     while (b < last) merged.push_back(entries[b++]);
@@ -63,9 +104,19 @@ void merge_runs(std::vector<sea_list_entry> &entries, std::size_t first, std::si
 
 void sort_entries(std::vector<sea_list_entry> &entries, comparison comp)
 {
-    for (std::size_t run = 1; run < entries.size(); run *= 2)
-        for (std::size_t at = 0; at + run < entries.size(); at += 2 * run)
-            merge_runs(entries, at, at + run, std::min(at + 2 * run, entries.size()), comp);
+    std::vector<std::size_t> runs{0}; // where those begin that are sorted already, and the end
+    for (std::size_t i = 1; i < entries.size(); ++i)
+        if (!in_order(entries[i - 1], entries[i], comp)) runs.push_back(i);
+    runs.push_back(entries.size());
+    while (runs.size() > 2) {
+        std::vector<std::size_t> longer;
+        for (std::size_t i = 0; i + 1 < runs.size(); i += 2) {
+            longer.push_back(runs[i]);
+            if (i + 2 < runs.size()) merge_runs(entries, runs[i], runs[i + 1], runs[i + 2], comp);
+        }
+        longer.push_back(entries.size());
+        runs = std::move(longer);
+    }
 }
 
 int give_order(sea_list list, const contents &all)
@@ -80,25 +131,30 @@ int sort(sea_list list, comparison comp)
 {
     for (;;) {
         contents all;
-        if (int s = fetch(list, &all)) return s;
+        sea_list_it first;
+        if (int s = sea_list_begin(list, &first)) return s;
+        const int fetched = fetch(first, &all);
+        if (taken_away(fetched)) continue; // the first; or the list, as will be seen
+        if (fetched != SEA_OK) return fetched;
         sort_entries(all.entries, comp);
-        if (int s = give_order(list, all); s != SEA_ERR_STATE) return s;
+        const int s = give_order(list, all);
+        if (s != SEA_ERR_STATE && s != SEA_ERR_INVALID) return s; // INVALID: some came before the first meanwhile
     }
 }
 
 int merge(sea_list to, sea_list from, comparison comp)
 {
     if (to.at == from.at) return SEA_OK;
-    std::size_t before = 0;
-    if (int s = sea_list_size(to, &before)) return s;
-    sea_list_it first;
-    if (int s = sea_list_begin(from, &first)) return s;
-    if (int s = sea_list_splice(sea_list_end(to), first, sea_list_end(from))) return s;
-    contents all;
-    if (int s = fetch(to, &all)) return s;
-    merge_runs(all.entries, 0, std::min(before, all.entries.size()), all.entries.size(), comp);
-    const int s = give_order(to, all);
-    return s == SEA_ERR_STATE ? sort(to, comp) : s; // others have changed it
+    int s = SEA_ERR_HANDLE;
+    for (int i = 0; i < most_attempts && taken_away(s); ++i) {
+        std::size_t elements;
+        if (int gone = sea_list_size(to, &elements)) return gone;
+        sea_list_it first;
+        if (int gone = sea_list_begin(from, &first)) return gone;
+        s = sea_list_splice(sea_list_end(to), first, sea_list_end(from));
+    }
+    const int sorted = sort(to, comp); // also what has moved before an error
+    return s != SEA_OK ? s : sorted;
 }
 
 bool has_comparison(const char *function, comparison comp)
@@ -129,9 +185,7 @@ void acp_destroy_list(acp_list_t list)
 
 void acp_assign_list(acp_list_t list1, acp_list_t list2)
 {
-    sea_list_it first;
-    if (ready("acp_assign_list") && good("acp_assign_list", sea_list_begin(the(list2), &first)))
-        good("acp_assign_list", sea_list_assign(the(list1), first, sea_list_end(the(list2))));
+    if (ready("acp_assign_list")) good("acp_assign_list", acp::assign(the(list1), the(list2)));
 }
 
 void acp_assign_range_list(acp_list_t list, acp_list_it_t start, acp_list_it_t end)
@@ -193,13 +247,9 @@ acp_list_it_t acp_insert_list(acp_list_it_t it, const acp_element_t elem, int ra
 acp_list_it_t acp_insert_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end)
 {
     const char *const function = "acp_insert_range_list";
-    if (!ready(function)) return nowhere(it.list);
-    std::size_t elements = 0;
-    sea_list_it first = the(it);
-    int s = sea_list_distance(the(start), the(end), &elements);
-    if (s == SEA_OK) s = sea_list_insert_range(the(it), the(start), the(end));
-    if (s == SEA_OK && elements > 0) s = sea_list_advance(the(it), -std::int64_t(elements), &first);
-    return told(function, it.list, s, first);
+    sea_list_it first;
+    if (!ready(function) || !insert_range(function, the(it), the(start), the(end), &first)) return nowhere(it.list);
+    return {it.list, first.entry};
 }
 
 acp_list_it_t acp_erase_list(acp_list_it_t it)

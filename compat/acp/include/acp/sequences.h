@@ -3,7 +3,8 @@
  * ACP on Onesea: vector, deque and list. Included by acp.h.
  *
  * A structure lies on one process and is named by a handle, which may be copied and given to any process. Every process
- * may use it at any time; what several do at once has an effect as if one came after the other. Bytes to be stored are
+ * may use it at any time; what several do at once has an effect as if one came after the other, but for the calls on
+ * lists that are several messages and say so: others may see and change what lies between. Bytes to be stored are
  * named by their global address, on any process. All sizes, indices and distances are in bytes. Calls that return
  * nothing tell their failures as acp.h says: a structure that was destroyed, an erased element, a place that is not
  * inside.
@@ -170,7 +171,9 @@ acp_list_t acp_create_list(int rank);
 void acp_destroy_list(acp_list_t list);
 
 /* Replace the elements by copies of those of another list, or of those from `start` to before `end`. A message for
- * each. */
+ * each: the originals are looked at first, then the list is emptied, then others see it grow. If an original
+ * is removed while it is looked at, the second form may fail and change nothing, and the first form looks again; its
+ * copy may have any bytes. */
 void acp_assign_list(acp_list_t list1, acp_list_t list2);
 void acp_assign_range_list(acp_list_t list, acp_list_it_t start, acp_list_it_t end);
 
@@ -188,7 +191,8 @@ void acp_pop_back_list(acp_list_t list);
 void acp_pop_front_list(acp_list_t list);
 
 /* Insert before a place: a copy of these bytes on process `rank`; copies of elements of another list (a message for
- * each). Return the place of the first; of the second form, `it` if there are none. elem ACP_GA_NULL if that failed. */
+ * each: others see them one after the other, and what they insert there may come between). Return the place of the
+ * first; of the second form, `it` if there are none. elem ACP_GA_NULL if that failed; those before the failure stay. */
 acp_list_it_t acp_insert_list(acp_list_it_t it, const acp_element_t elem, int rank);
 acp_list_it_t acp_insert_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end);
 
@@ -197,24 +201,30 @@ acp_list_it_t acp_insert_range_list(acp_list_it_t it, acp_list_it_t start, acp_l
 acp_list_it_t acp_erase_list(acp_list_it_t it);
 acp_list_it_t acp_erase_range_list(acp_list_it_t start, acp_list_it_t end);
 
-/* Removes all elements equal to these bytes; all that are equal to the one before them. */
+/* Removes all elements equal to these bytes; all that are equal to the one before them. A message for each if bytes lie
+ * on another process than the list. */
 void acp_remove_list(acp_list_t list, const acp_element_t elem);
 void acp_unique_list(acp_list_t list);
 
-/* Turns the order around. Exchanges the elements of two lists. */
+/* Turns the order around. Exchanges the elements of two lists; messages for each if the lists lie on two processes. */
 void acp_reverse_list(acp_list_t list);
 void acp_swap_list(acp_list_t list1, acp_list_t list2);
 
 /* Sorts by comp(a, b): negative if a comes first, 0 if they are equal (then they keep their order), else positive. It
- * is called here, with the global addresses of the elements' bytes. Two messages, and again if others change the list
- * meanwhile. */
+ * is called here, with the global addresses of the elements' bytes, which are gone if others remove the element. Two
+ * messages, and again if others change the list meanwhile. */
 void acp_sort_list(acp_list_t list, int (*comp)(const acp_element_t elem1, const acp_element_t elem2));
 
-/* Moves the elements of a sorted list2 into a sorted list1, so that it stays sorted; equal ones of list1 come first. */
+/* Moves the elements of a sorted list2 into a sorted list1, so that it stays sorted; equal ones of list1 come first.
+ * Others see those of list2 at the end of list1 first (messages for each if the lists lie on two processes), then all
+ * in order, also what was added meanwhile. */
 void acp_merge_list(acp_list_t list1, acp_list_t list2,
                     int (*comp)(const acp_element_t elem1, const acp_element_t elem2));
 
-/* Move the element at it2, or those from `start` to before `end`, before the first place. The end is not moved. */
+/* Move the element at it2, or those from `start` to before `end`, before the first place. The end is not moved. One
+ * message for the second form, or messages for each if the lists lie on two processes. The first form asks for the place
+ * behind it2 before that: what others insert there in between is moved, too; if they remove that element the call
+ * fails. */
 void acp_splice_list(acp_list_it_t it1, acp_list_it_t it2);
 void acp_splice_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end);
 
