@@ -165,8 +165,8 @@ typedef acp_wsditem *acp_wsd_t;
 int acp_setparams_ws(size_t proc_start, size_t size_default);
 
 /* Makes a workspace of `size` (> 0) bytes, zeroed; collective. Parts go to proc_start, the next process, and so on; if
- * they are more than processes, all parts become as long as needed. ACP_WSD_NULL: no memory at some process, or the
- * sizes differ. */
+ * they are more than processes, all parts become as long as needed. ACP_WSD_NULL, at all processes: no memory or a size
+ * of 0 at some process, or the sizes or parameters differ. */
 acp_wsd_t acp_create_ws(size_t size);
 
 /* Frees a workspace; collective. */

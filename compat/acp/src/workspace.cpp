@@ -66,14 +66,23 @@ int make_own_part(workspace &w)
     return SEA_OK;
 }
 
-// Tells all where the parts are. All hear whether all have succeeded with the same size.
-int exchange(workspace &w, int status)
+// All hear whether all have succeeded, with the same sizes. Who has failed must come as well: the others wait for it.
+int agree(std::size_t size, int status)
 {
-    const std::uint64_t own[3] = {w.size_ws, ~std::uint64_t(w.size_ws), status != SEA_OK};
-    std::uint64_t all[3];
-    if (int s = sea_allreduce(SEA_TEAM_WORLD, own, all, 3, SEA_UINT64, SEA_MAX)) return s;
-    if (all[0] != own[0] || all[1] != own[1]) return SEA_ERR_INVALID;
-    if (all[2]) return SEA_ERR_MEMORY;
+    const std::uint64_t mine[3] = {size, bytes_each, first_process};
+    std::uint64_t own[7] = {status != SEA_OK}, all[7];
+    for (std::size_t i = 0; i < 3; ++i) {
+        own[1 + i] = mine[i];
+        own[4 + i] = ~mine[i];
+    }
+    if (int s = sea_allreduce(SEA_TEAM_WORLD, own, all, 7, SEA_UINT64, SEA_MAX)) return s;
+    if (!std::equal(own + 1, own + 7, all + 1)) return SEA_ERR_INVALID;
+    return all[0] ? SEA_ERR_MEMORY : SEA_OK;
+}
+
+// Tells all where the parts are.
+int exchange(workspace &w)
+{
     std::vector<acp_ga_t> parts(std::size_t(job().procs));
     if (int s = sea_allgather(SEA_TEAM_WORLD, &w.ga_data, parts.data(), sizeof parts[0])) return s;
     for (int owner : w.owners) w.addresses.push_back(parts[std::size_t(rank_from_acp(owner))]);
@@ -135,29 +144,33 @@ acp_wsd_t acp_create_ws(size_t size)
     const char *const function = "acp_create_ws";
     if (!ready(function)) return ACP_WSD_NULL;
     const auto n = std::size_t(job().procs);
+    std::shared_ptr<workspace> w;
+    int s = SEA_ERR_INVALID;
     if (size == 0 || size / n >= INT_MAX - 8) {
         report(function, "a workspace of %zu bytes on %zu processes", size, n);
-        return ACP_WSD_NULL;
+    } else {
+        w = plan(size);
+        s = make_own_part(*w);
+        if (s != SEA_OK) report_sea(function);
     }
-    auto w = plan(size);
-    int s = make_own_part(*w);
-    if (s != SEA_OK) report_sea(function);
     const bool told = s != SEA_OK;
-    s = exchange(*w, s);
-    if (s == SEA_OK) return workspaces().add_readable(std::shared_ptr<acp_wsditem>(w, w.get()));
-    if (s == SEA_ERR_INVALID)
-        report(function, "the processes ask for different sizes, here %zu bytes", size);
+    s = agree(size, s);
+    if (s == SEA_OK && (s = exchange(*w)) == SEA_OK)
+        return workspaces().add_readable(std::shared_ptr<acp_wsditem>(w, w.get()));
+    if (s == SEA_ERR_INVALID && !told)
+        report(function, "the processes ask for different workspaces, here %zu bytes", size);
     else if (s == SEA_ERR_MEMORY && !told)
         report(function, "another process has no room for its part");
     else if (!told)
         report_sea(function);
-    if (w->ga_data) sea_heap_free(w->ga_data);
+    if (w && w->ga_data) sea_heap_free(w->ga_data);
     return ACP_WSD_NULL;
 }
 
 void acp_destroy_ws(acp_wsd_t WSD)
 {
-    if (!find("acp_destroy_ws", WSD)) return;
+    if (!ready("acp_destroy_ws")) return;
+    find("acp_destroy_ws", WSD); // a wrong one is told, and still the others wait for this process
     if (sea_barrier(SEA_TEAM_WORLD) != SEA_OK) report_sea("acp_destroy_ws");
     if (auto w = workspaces().take(WSD); w && w->ga_data) sea_heap_free(w->ga_data);
 }

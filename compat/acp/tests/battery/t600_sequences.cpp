@@ -310,6 +310,22 @@ STEP(a_workspace_lies_on_all_processes)
     ERROR_OF("0 bytes", EQUAL(acp_setparams_ws(0, 0), -1));
     ERROR_OF("0 bytes", CHECK(acp_create_ws(0) == ACP_WSD_NULL));
     ERROR_OF("no workspace", acp_destroy_ws(ACP_WSD_NULL));
+    if (self.n < 2) return;
+    const bool other = self.me == self.n - 1; // who differs is waited for, and all hear of it
+    ERROR_OF(other ? "a workspace of 0" : "different", CHECK(acp_create_ws(other ? 0 : 4096) == ACP_WSD_NULL));
+    ERROR_OF(other ? "processes" : "different", CHECK(acp_create_ws(other ? SIZE_MAX : 4096) == ACP_WSD_NULL));
+    ERROR_OF("different", CHECK(acp_create_ws(other ? 100 : 4096) == ACP_WSD_NULL));
+    EQUAL(acp_setparams_ws(0, other ? 8 : 1000), 0);
+    ERROR_OF("different", CHECK(acp_create_ws(4096) == ACP_WSD_NULL));
+    EQUAL(acp_setparams_ws(0, 1000), 0);
+    acp_wsd_t w = acp_create_ws(4096);
+    CHECK(w != ACP_WSD_NULL);
+    for (bool wrong : {other, !other}) { // each process once gives what is none
+        if (wrong)
+            ERROR_OF("no workspace", acp_destroy_ws(ACP_WSD_NULL));
+        else
+            acp_destroy_ws(w);
+    }
 }
 
 STEP(ten_thousand_structures_leave_nothing_behind)
