@@ -2,6 +2,7 @@
 #include "net/faults.hpp"
 
 #include "base/error.hpp"
+#include "net/constants.hpp"
 
 #include <charconv>
 #include <cstring>
@@ -51,8 +52,17 @@ double *rate_named(fault_rates &r, std::string_view name)
 
 int refuse(std::string_view item, std::string_view why)
 {
-    return fail(SEA_ERR_INVALID, "{}: '{}' {}; use loss=R,dup=R,reorder=R,corrupt=R,seed=N with R from 0 to 1",
-                faults_variable, item, why);
+    return fail(
+        SEA_ERR_INVALID,
+        "{}: '{}' {}; use loss=R,dup=R,reorder=R,corrupt=R,seed=N,give_up=S with R from 0 to 1 and S seconds from 1",
+        faults_variable, item, why);
+}
+
+bool whole_number(std::string_view text, std::uint64_t *number)
+{
+    const char *end = text.data() + text.size();
+    auto r = std::from_chars(text.data(), end, *number);
+    return r.ec == std::errc() && r.ptr == end;
 }
 
 int parse_one(std::string_view item, fault_rates *rates)
@@ -61,9 +71,12 @@ int parse_one(std::string_view item, fault_rates *rates)
     if (equals == std::string_view::npos) return refuse(item, "has no value");
     std::string_view name = item.substr(0, equals), value = item.substr(equals + 1);
     const char *end = value.data() + value.size();
-    if (name == "seed") {
-        auto r = std::from_chars(value.data(), end, rates->seed);
-        return r.ec == std::errc() && r.ptr == end ? SEA_OK : refuse(item, "is no whole number");
+    if (name == "seed") return whole_number(value, &rates->seed) ? SEA_OK : refuse(item, "is no whole number");
+    if (name == "give_up") {
+        std::uint64_t seconds = 0;
+        if (!whole_number(value, &seconds) || seconds < 1 || seconds > 1'000'000) return refuse(item, "is no time");
+        rates->give_up = seconds * second;
+        return SEA_OK;
     }
     double *rate = rate_named(*rates, name);
     if (!rate) return refuse(item, "is not known");

@@ -169,7 +169,7 @@ link_config net_transport::link_config_for(int rank, const peer_address &where)
     c.max_datagram = std::uint32_t(datagram_limit(where));
     c.trains = io_.gso();
     c.tuning = &tuning_of(mtu_to(where));
-    c.give_up = config_.give_up;
+    c.give_up = config_.faults.give_up ? config_.faults.give_up : config_.give_up;
     c.trust = config_.trust;
     c.row = &counts_.row_of(rank);
     return c;

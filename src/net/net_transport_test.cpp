@@ -166,10 +166,13 @@ TEST(faults, are_read_from_text_and_misspelt_ones_are_named)
     ASSERT_EQ(parse_faults("loss=0.05,dup=0.01,reorder=0.02,corrupt=0.5,seed=7", &r), SEA_OK);
     EXPECT_EQ(r.loss, 0.05);
     EXPECT_EQ(r.seed, 7u);
+    EXPECT_EQ(r.give_up, 0u);
+    ASSERT_EQ(parse_faults("give_up=3", &r), SEA_OK);
+    EXPECT_EQ(r.give_up, 3u * second);
     EXPECT_EQ(parse_faults("", &r), SEA_OK);
     EXPECT_FALSE(r.any());
-    for (const char *bad :
-         {"los=0.1", "loss", "loss=2", "loss=x", "loss=0.1x", "seed=-1", "loss=0.1,,dup=0.1", "loss=-0.1"}) {
+    for (const char *bad : {"los=0.1", "loss", "loss=2", "loss=x", "loss=0.1x", "seed=-1", "loss=0.1,,dup=0.1",
+                            "loss=-0.1", "give_up=0", "give_up=1.5"}) {
         EXPECT_EQ(parse_faults(bad, &r), SEA_ERR_INVALID) << bad;
         EXPECT_NE(std::string(last_error()).find("ONESEA_NET_FAULTS"), std::string::npos) << bad;
     }
