@@ -14,8 +14,11 @@
  * does.
  *
  * Calls on one graph are made by one thread at a time (a second one gets SEA_ERR_STATE). A member of the team that ends
- * lets all calls on the graph that need others' data return SEA_ERR_DEAD, also at members that are not its neighbours;
- * after that, and after SEA_ERR_LINK, the graph can only be freed.
+ * lets all calls on the graph that need others' data return SEA_ERR_DEAD, also at members that are not its neighbours.
+ * Where the link to a neighbour ends, they return SEA_ERR_LINK; a member at which the graph has failed tells its
+ * neighbours when it next calls something on the graph, so that who waits for it gets the same error, and so do those
+ * who wait for these. If a neighbour has freed the graph before a step that needs it, or has given it up for another
+ * reason, they return SEA_ERR_STATE. The texts name the rank. After each of these errors the graph can only be freed.
  */
 #ifndef ONESEA_NEIGHBORS_H
 #define ONESEA_NEIGHBORS_H
@@ -40,7 +43,9 @@ typedef struct sea_neighbor {
 /* Makes a graph; collective over the team. `sources` are the edges that lead to the caller, `targets` those that lead
  * away; either may be NULL if there are none. Several edges between the same two members are told apart by their order.
  * Both ends must name an edge with the same size. The buffers lie in the global heap: 2 x bytes for each source, bytes
- * for each target, rounded up to 64. Fails at all members or at none. Errors: SEA_ERR_INVALID (no team of the caller,
+ * for each target, rounded up to 64. Fails at all members or at none, unless a member ends, or is given up, or its time
+ * passes, meanwhile: then some may have the graph and find that it has failed, and the buffers of those that have not
+ * stay allocated. Errors: SEA_ERR_INVALID (no team of the caller,
  * no such member, a negative number, ends that disagree: the text names the edge), SEA_ERR_MEMORY, SEA_ERR_DEAD,
  * SEA_ERR_LINK, SEA_ERR_TIMEOUT. */
 int sea_neighbors_create(sea_team team, const sea_neighbor *sources, int n_sources, const sea_neighbor *targets,
@@ -55,12 +60,13 @@ void *sea_neighbors_out(sea_neighbors graph, int i);
 const void *sea_neighbors_in(sea_neighbors graph, int i);
 
 /* Starts a step: gives the in-buffers of the last one up and sends the out-buffers. Waits only while a target is two
- * steps behind. Errors: SEA_ERR_HANDLE, SEA_ERR_STATE (a step is under way), SEA_ERR_DEAD, SEA_ERR_LINK,
- * SEA_ERR_TIMEOUT (with sea_set_timeout(); call it again). */
+ * steps behind. Errors: SEA_ERR_HANDLE, SEA_ERR_STATE (a step is under way; a neighbour has left), SEA_ERR_DEAD,
+ * SEA_ERR_LINK, SEA_ERR_TIMEOUT (with sea_set_timeout(); call it again). */
 int sea_neighbors_start(sea_neighbors graph);
 
 /* Waits for the data of all sources and until the out-buffers may be changed. Errors: SEA_ERR_HANDLE, SEA_ERR_STATE (no
- * step is under way), SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT (with sea_set_timeout(); call it again). */
+ * step is under way; a neighbour has left), SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT (with sea_set_timeout(); call
+ * it again). */
 int sea_neighbors_wait(sea_neighbors graph);
 
 /* *done = 1 if the step is complete, as after sea_neighbors_wait(); else 0. Makes progress, does not wait. */
@@ -69,8 +75,9 @@ int sea_neighbors_test(sea_neighbors graph, int *done);
 /* Frees the graph and its buffers; collective over the team, with no step under way unless the graph has failed. Waits
  * until all neighbours that live free it, too, so that nothing of theirs arrives in memory that has another use. Of a
  * graph that has failed the error is told again, and it is freed all the same; where a neighbour does not free it
- * within ten seconds the buffers stay allocated. Errors: SEA_ERR_HANDLE, SEA_ERR_STATE (a step is under way),
- * SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT (with sea_set_timeout(); call it again). */
+ * within ten seconds the buffers stay allocated. Errors: SEA_ERR_HANDLE, SEA_ERR_STATE (a step is under way; a
+ * neighbour has left before its time), SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT (with sea_set_timeout(); the graph
+ * is not freed yet, call it again). */
 int sea_neighbors_free(sea_neighbors graph);
 
 #ifdef __cplusplus

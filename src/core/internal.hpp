@@ -144,8 +144,8 @@ void answer_external(engine_held_t, int source, std::uint64_t id, int status);
 
 // ---- Frames of layers above ----
 
-enum class upper : std::uint8_t { message, channel, data };
-inline constexpr std::size_t uppers = 3;
+enum class upper : std::uint8_t { message, channel, data, neighbors };
+inline constexpr std::size_t uppers = 4;
 
 // What comes from other ranks: kind, position and id of the frame as they were sent. Under the lock; the payload is
 // 8-byte aligned and dies on return. Nothing of it is to be trusted. Set before sea_init(), by static initialisers.

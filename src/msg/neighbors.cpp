@@ -43,13 +43,25 @@ double seconds_left()
     return until == never ? SEA_FOREVER : double(until - std::min(until, now_ns())) * 1e-9;
 }
 
-int break_down(graph &g, int status, std::string reason)
+int break_down(graph &g, int status, int whom, std::string reason)
 {
     if (g.broken == SEA_OK) {
         g.broken = status;
+        g.whom = whom;
         g.reason = std::move(reason);
     }
     return set_error(g.broken, g.reason);
+}
+
+int member_ended(graph &g, int rank)
+{
+    return break_down(g, SEA_ERR_DEAD, rank, fmt::format("rank {} of the graph's team has ended", rank));
+}
+
+int link_ended(graph &g, int rank)
+{
+    return break_down(g, SEA_ERR_LINK, rank,
+                      fmt::format("the link to rank {}, a neighbour in the graph, has ended", rank));
 }
 
 void check_members(graph &g)
@@ -58,32 +70,80 @@ void check_members(graph &g)
         const int rank = core::ended_rank(int(g.seen_ended++));
         const bool member =
             g.ranks.empty() ? rank < core::world_size() : std::binary_search(g.ranks.begin(), g.ranks.end(), rank);
-        if (member) break_down(g, SEA_ERR_DEAD, fmt::format("rank {} of the graph's team has ended", rank));
+        if (member) member_ended(g, rank);
+    }
+    if (!take_news(g)) return;
+    for (const graph::neighbour &n : g.neighbours) {
+        if (n.news.lost) link_ended(g, n.rank);
+        if (n.news.failed == SEA_ERR_DEAD) member_ended(g, n.news.whom);
+        if (n.news.failed == SEA_ERR_LINK)
+            break_down(g, SEA_ERR_LINK, n.news.whom,
+                       fmt::format("rank {} tells that a link to rank {} in the graph has ended", n.rank, n.news.whom));
+        if (n.news.failed == SEA_ERR_STATE)
+            break_down(g, SEA_ERR_STATE, n.news.whom, fmt::format("rank {} has given the graph up", n.news.whom));
     }
 }
 
-// Waits until a counter has come to a value; SEA_ERR_DEAD if a member has ended before.
-int await(graph &g, const sea_counter &counter, std::uint64_t value)
+// An operation towards a neighbour has failed, with the text of sea_last_error().
+int operation_failed(graph &g, int status)
+{
+    const std::string text = last_error();
+    if (status == SEA_ERR_LINK || status == SEA_ERR_DEAD) check_members(g); // knows whose
+    return break_down(g, status, sea_rank(), text);
+}
+
+// What is waited for: that neighbours of one kind have come to a step.
+struct awaited {
+    const sea_counter &counter;
+    std::uint64_t value;
+    bool graph::neighbour::*kind;
+    std::uint64_t step;
+};
+
+bool has_come(const awaited &what) { return load(what.counter) >= what.value; }
+
+// It has come, or the graph is broken because it will not. What was sent before the end of its sender, or before that
+// has left, may have come between the two looks.
+bool come_or_broken(graph &g, const awaited &what)
+{
+    if (has_come(what)) return true;
+    check_members(g);
+    const auto missing = std::find_if(g.neighbours.begin(), g.neighbours.end(), [&](const graph::neighbour &n) {
+        return n.*what.kind && n.news.left && n.news.steps < what.step;
+    });
+    if (has_come(what) || g.broken != SEA_OK) return true;
+    if (missing == g.neighbours.end()) return false;
+    break_down(g, SEA_ERR_STATE, missing->rank,
+               fmt::format("rank {} has left the graph after {} of its steps, here step {} needs it", missing->rank,
+                           missing->news.steps, what.step));
+    return true;
+}
+
+int await(graph &g, const awaited &what)
 {
     struct condition {
         graph &g;
-        const sea_counter &counter;
-        std::uint64_t value;
-    } wanted{g, counter, value};
+        const awaited &what;
+    } wanted{g, what};
     auto ready = [](void *argument) {
         auto &w = *static_cast<condition *>(argument);
-        if (load(w.counter) >= w.value) return true;
-        check_members(w.g);
-        // What it sent before its end may have come between the two looks.
-        return load(w.counter) >= w.value || w.g.broken != SEA_OK;
+        return come_or_broken(w.g, w.what);
     };
     if (!ready(&wanted))
         if (int s = core::wait_until(ready, &wanted, core::thread_deadline())) return s;
-    if (load(counter) >= value) return SEA_OK;
-    return set_error(g.broken, g.reason);
+    return has_come(what) ? SEA_OK : set_error(g.broken, g.reason);
 }
 
-bool arrived(const graph &g) { return load(g.heads().arrived[g.step % 2]) >= g.places.in.size() * steps_like(g.step); }
+awaited arrivals(const graph &g)
+{
+    return {g.heads().arrived[g.step % 2], g.places.in.size() * steps_like(g.step), &graph::neighbour::is_source,
+            g.step};
+}
+
+awaited releases(const graph &g, std::uint64_t step)
+{
+    return {g.heads().released[step % 2], g.releasing * steps_like(step), &graph::neighbour::releases, step};
+}
 
 int give_up_buffers(graph &g, std::uint64_t step)
 {
@@ -91,7 +151,7 @@ int give_up_buffers(graph &g, std::uint64_t step)
     o.flags = SEA_NOWAIT;
     for (sea_addr word : g.release)
         if (int s = sea_put_signal(SEA_NULL, nullptr, 0, word + step % 2 * sizeof(sea_counter), 1, SEA_SIGNAL_ADD, &o))
-            return break_down(g, s, last_error());
+            return operation_failed(g, s);
     return SEA_OK;
 }
 
@@ -102,7 +162,7 @@ int send_all(graph &g, std::uint64_t step)
         const graph::outgoing_edge &t = g.targets[i];
         o.op = &g.puts[i];
         if (int s = sea_put_signal(t.to[step % 2], t.from, t.bytes, t.arrived[step % 2], 1, SEA_SIGNAL_ADD, &o))
-            return break_down(g, s, last_error());
+            return operation_failed(g, s);
     }
     return SEA_OK;
 }
@@ -111,7 +171,7 @@ int end_puts(graph &g)
 {
     const int s = sea_wait_all(g.puts.data(), int(g.puts.size()), seconds_left());
     if (s == SEA_OK || s == SEA_ERR_TIMEOUT) return s;
-    return break_down(g, s, last_error());
+    return operation_failed(g, s);
 }
 
 int start(graph &g)
@@ -121,7 +181,7 @@ int start(graph &g)
     if (!std::exchange(g.half_started, true))
         if (int s = give_up_buffers(g, step)) return s;
     if (g.releasing > 0 && step > 2)
-        if (int s = await(g, g.heads().released[(step - 1) % 2], g.releasing * steps_like(step - 1))) return s;
+        if (int s = await(g, releases(g, step - 1))) return s;
     if (int s = end_puts(g)) return s;
     g.step = step;
     g.under_way = true;
@@ -134,7 +194,7 @@ int finish_step(graph &g)
     for (sea_op op : g.puts)
         if (int s = sea_wait_local(op, seconds_left())) {
             if (s == SEA_ERR_TIMEOUT) return s;
-            return break_down(g, s, last_error());
+            return operation_failed(g, s);
         }
     g.under_way = false;
     return SEA_OK;
@@ -143,8 +203,17 @@ int finish_step(graph &g)
 int await_step(graph &g)
 {
     if (!g.under_way) return fail(SEA_ERR_STATE, "sea_neighbors_wait: no step is under way");
-    const int s = await(g, g.heads().arrived[g.step % 2], g.places.in.size() * steps_like(g.step));
+    const int s = await(g, arrivals(g));
     return s ? s : finish_step(g);
+}
+
+// The neighbours may wait for what will not come.
+void tell_if_failed(graph &g)
+{
+    if (g.broken == SEA_OK || std::exchange(g.failure_told, true)) return;
+    const std::string text = last_error();
+    tell_failure(g);
+    set_error(g.broken, text);
 }
 
 // Runs a call on a graph, by one thread at a time.
@@ -156,6 +225,7 @@ int on_graph(const char *function, sea_neighbors name, Call &&call)
     if (!g) return SEA_ERR_HANDLE;
     if (g->busy.exchange(true)) return fail(SEA_ERR_STATE, "{}: another thread uses the graph", function);
     int status = call(*g);
+    tell_if_failed(*g);
     g->busy.store(false);
     return status;
 }
@@ -170,7 +240,7 @@ int unless_broken(graph &g, int (*call)(graph &))
 int end_sending(graph &g)
 {
     auto ended = [&](int status) {
-        if (status != SEA_OK && status != SEA_ERR_TIMEOUT) break_down(g, status, last_error());
+        if (status != SEA_OK && status != SEA_ERR_TIMEOUT) operation_failed(g, status);
         return status != SEA_ERR_TIMEOUT;
     };
     for (sea_op &op : g.puts) {
@@ -184,24 +254,33 @@ int end_sending(graph &g)
 
 bool others_have_left(const graph &g)
 {
-    return std::all_of(g.ends.begin(), g.ends.end(), [](const graph::other_end &end) {
-        return __atomic_load_n(end.has_left, __ATOMIC_ACQUIRE) != 0 || !core::alive(end.rank);
-    });
+    return std::all_of(g.neighbours.begin(), g.neighbours.end(),
+                       [](const graph::neighbour &n) { return n.news.left || n.news.lost || !core::alive(n.rank); });
 }
 
-// After SEA_OK nobody writes to the block any more.
-int leave(graph &g)
+// After SEA_OK nobody writes to the block any more. Else, if *forever, somebody may always do so.
+int leave(graph &g, bool *forever)
 {
     if (int s = end_sending(g)) return s;
+    check_members(g);
+    tell_if_failed(g); // before the others see that this member has left
     if (!std::exchange(g.leaving, true)) tell_leaving(g);
     auto ready = [](void *argument) {
         auto &waiting = *static_cast<graph *>(argument);
+        const bool well = waiting.broken == SEA_OK;
         check_members(waiting);
-        return others_have_left(waiting);
+        return others_have_left(waiting) || (well && waiting.broken != SEA_OK);
     };
-    if (ready(&g)) return SEA_OK;
     const nanoseconds until = core::thread_deadline();
-    return core::wait_until(ready, &g, g.broken == SEA_OK ? until : std::min(until, now_ns() + patience));
+    while (true) {
+        if (g.broken != SEA_OK && !g.give_up_at) g.give_up_at = now_ns() + patience;
+        if (!ready(&g))
+            if (int s = core::wait_until(ready, &g, g.give_up_at ? std::min(until, g.give_up_at) : until)) {
+                *forever = g.give_up_at && now_ns() >= g.give_up_at;
+                return s;
+            }
+        if (others_have_left(g)) return SEA_OK;
+    }
 }
 
 const bool registered = [] {
@@ -210,14 +289,6 @@ const bool registered = [] {
 }();
 
 } // namespace
-
-void tell_leaving(const graph &g)
-{
-    sea_opts o = SEA_OPTS_INIT;
-    o.flags = SEA_NOWAIT;
-    for (const graph::other_end &end : g.ends) // who cannot be told has ended, or will not hear of us any more
-        (void)sea_put_signal(SEA_NULL, nullptr, 0, end.left, 1, SEA_SIGNAL_SET, &o);
-}
 
 sea_neighbors keep_graph(std::shared_ptr<graph> g)
 {
@@ -274,9 +345,9 @@ int sea_neighbors_test(sea_neighbors name, int *done)
     return on_graph("sea_neighbors_test", name, [done](graph &g) {
         if (g.broken != SEA_OK) return set_error(g.broken, g.reason);
         if (!g.under_way) return fail(SEA_ERR_STATE, "sea_neighbors_test: no step is under way");
-        if (!arrived(g)) sea_poll();
-        if (!arrived(g)) check_members(g);
-        *done = arrived(g);
+        const awaited what = arrivals(g);
+        if (!has_come(what)) sea_poll();
+        *done = come_or_broken(g, what) && has_come(what);
         if (!*done) return g.broken == SEA_OK ? SEA_OK : set_error(g.broken, g.reason);
         for (sea_op op : g.puts)
             if (sea_wait_local(op, 0) == SEA_ERR_TIMEOUT) *done = 0;
@@ -288,8 +359,10 @@ int sea_neighbors_free(sea_neighbors name)
 {
     return on_graph("sea_neighbors_free", name, [name](graph &g) {
         if (g.under_way && g.broken == SEA_OK) return fail(SEA_ERR_STATE, "sea_neighbors_free: a step is under way");
-        const int status = leave(g);
-        if (status != SEA_OK && g.broken == SEA_OK) return status;
+        bool forever = false;
+        const int status = leave(g, &forever);
+        if (status != SEA_OK && !forever) return status;
+        stop_listening(g);
         if (status == SEA_OK) sea_heap_free(g.block); // else somebody may write there yet
         std::lock_guard lock(graphs_mutex);
         graphs().erase(name);

@@ -12,8 +12,9 @@
 // A target is done with the data of step k-2 when it starts step k-1. If an edge leads back from it, its data of step
 // k-1, for which this member has waited, says so. Otherwise it adds 1 to released[(k-1) mod 2] here when it starts.
 //
-// A member that leaves the graph tells the other end of each edge: nothing of it comes there any more. A block is freed
-// when all that could write to it have left or ended, also when the graph has failed.
+// A member that leaves the graph, or at which it has failed, tells its neighbours, who wait for it no longer
+// (neighbors_news.cpp). A block is freed when all that could write to it have left or ended, also when the graph has
+// failed.
 #pragma once
 
 #include "onesea/neighbors.h"
@@ -36,7 +37,6 @@ struct graph_edge { // as others read it
     std::uint32_t reserved;
     std::uint64_t bytes;
     std::uint64_t buffer; // in-edges: offset of the first of the two in the block
-    std::uint64_t left;   // 1: the member at the other end has left
 };
 
 inline constexpr std::size_t graph_align = 64;
@@ -61,11 +61,22 @@ struct graph_layout {
 // The edge among `edges` with this member that is the nth of them; -1: there are not so many.
 int nth_edge(const std::vector<graph_edge> &edges, int member, int nth);
 
+// What a neighbour has said, and what is known of the link to it.
+struct neighbour_news {
+    bool left = false;       // nothing of it comes any more
+    std::uint64_t steps = 0; // how many it had started when it left
+    int failed = SEA_OK;     // the graph has failed there
+    int whom = -1;           // because of this rank
+    bool lost = false;       // the link to it has ended: nothing of it comes any more, nothing can be told
+};
+
 struct graph {
-    struct other_end {
-        int rank;
-        sea_addr left;                           // of the edge in its block
-        const std::uint64_t *has_left = nullptr; // of the edge in the own block
+    struct neighbour {              // each rank at the other end of edges, but this one, once
+        int rank = -1, member = -1; // in the job, in the team
+        bool is_source = false, releases = false;
+        sea_addr block = SEA_NULL; // its own; SEA_NULL: not known yet
+        neighbour_news told;       // under the lock of neighbors_news.cpp
+        neighbour_news news;       // the same as this graph's thread has seen it
     };
     struct outgoing_edge {
         sea_addr to[2]; // the target's buffers
@@ -78,7 +89,7 @@ struct graph {
     std::byte *memory = nullptr; // of the block
     graph_layout places;
     std::vector<outgoing_edge> targets;
-    std::vector<other_end> ends;   // of all edges
+    std::vector<neighbour> neighbours;
     std::vector<sea_addr> release; // released[2] of each source that no edge leads back to: that of parity 0
     std::uint32_t releasing = 0;   // targets that release
     std::vector<sea_op> puts;      // of the last step
@@ -86,13 +97,21 @@ struct graph {
     std::uint64_t step = 0;        // started
     bool under_way = false;
     bool half_started = false; // its releases are out
-    bool leaving = false;      // the other ends have been told
+    bool leaving = false;      // the neighbours have been told
+    bool failure_told = false;
+    std::uint64_t give_up_at = 0; // of a graph that has failed: until when to wait for those who do not free it
     std::uint32_t seen_ended = 0;
+    std::atomic<std::uint32_t> news{0}; // how many there were
+    std::uint32_t seen_news = 0;
     int broken = SEA_OK;
+    int whom = -1; // because of this rank
     std::string reason;
     std::atomic<bool> busy{false};
 
     explicit graph(graph_layout p) : places(std::move(p)) {}
+    graph(const graph &) = delete;
+    graph &operator=(const graph &) = delete;
+    ~graph();
     graph_heads &heads() const { return *reinterpret_cast<graph_heads *>(memory); }
 };
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <set>
 
@@ -15,8 +17,8 @@ namespace onesea::msg {
 
 graph_layout::graph_layout(const sea_neighbor *sources, int n, const sea_neighbor *targets, int m)
 {
-    for (int i = 0; i < n; ++i) in.push_back({std::uint32_t(sources[i].member), 0, sources[i].bytes, 0, 0});
-    for (int i = 0; i < m; ++i) out.push_back({std::uint32_t(targets[i].member), 0, targets[i].bytes, 0, 0});
+    for (int i = 0; i < n; ++i) in.push_back({std::uint32_t(sources[i].member), 0, sources[i].bytes, 0});
+    for (int i = 0; i < m; ++i) out.push_back({std::uint32_t(targets[i].member), 0, targets[i].bytes, 0});
     bytes = round_up(out_table() + out.size() * sizeof(graph_edge));
     for (graph_edge &e : in) {
         e.buffer = bytes;
@@ -95,12 +97,24 @@ bool leads_to(const std::vector<graph_edge> &edges, std::uint32_t member)
     return std::any_of(edges.begin(), edges.end(), [&](const graph_edge &e) { return e.member == member; });
 }
 
-// The edge number `own` of one of the tables in the block leads to number `theirs` in a table of the other block.
-void connect_end(graph &g, int rank, std::uint64_t own_table, std::size_t own, sea_addr their_table, std::size_t theirs)
+// Before anybody knows of the block, so that no news is missed.
+void meet_neighbours(graph &g)
 {
-    auto left = [](std::size_t i) { return i * sizeof(graph_edge) + offsetof(graph_edge, left); };
-    g.ends.push_back(
-        {rank, their_table + left(theirs), reinterpret_cast<const std::uint64_t *>(g.memory + own_table + left(own))});
+    const int me = sea_rank();
+    auto with = [&](const graph_edge &edge) -> graph::neighbour * {
+        const int rank = sea_team_member(g.team, int(edge.member));
+        if (rank == me) return nullptr;
+        for (graph::neighbour &n : g.neighbours)
+            if (n.rank == rank) return &n;
+        graph::neighbour &fresh = g.neighbours.emplace_back();
+        fresh.rank = rank;
+        fresh.member = int(edge.member);
+        return &fresh;
+    };
+    for (const graph_edge &edge : g.places.in)
+        if (auto *n = with(edge)) n->is_source = true;
+    for (const graph_edge &edge : g.places.out)
+        if (auto *n = with(edge)) n->releases = !n->is_source;
 }
 
 int connect_targets(graph &g, int me, const std::vector<member_card> &cards, others &known)
@@ -119,8 +133,6 @@ int connect_targets(graph &g, int me, const std::vector<member_card> &cards, oth
                              {counters, counters + sizeof(sea_counter)},
                              g.memory + edge.buffer,
                              edge.bytes});
-        connect_end(g, sea_team_member(g.team, int(edge.member)), g.places.out_table(), i,
-                    block + graph_layout::in_table(), std::size_t(at));
         if (!leads_to(g.places.in, edge.member)) releasing.insert(edge.member);
     }
     g.releasing = std::uint32_t(releasing.size());
@@ -138,8 +150,6 @@ int check_sources(graph &g, int me, const std::vector<member_card> &cards, other
         if (int s = known.of(int(edge.member), &theirs)) return s;
         if (int s = match(g.places.in, i, theirs->out, me, "from", &at)) return s;
         const member_card &card = cards[edge.member];
-        connect_end(g, sea_team_member(g.team, int(edge.member)), graph_layout::in_table(), i,
-                    card.block + graph_layout::in_table() + card.in * sizeof(graph_edge), std::size_t(at));
         if (leads_to(g.places.out, edge.member) || !released.insert(edge.member).second) continue;
         g.release.push_back(card.block + offsetof(graph_heads, released));
     }
@@ -171,6 +181,8 @@ int lay_out(graph &g)
     };
     copy(graph_layout::in_table(), g.places.in);
     copy(g.places.out_table(), g.places.out);
+    meet_neighbours(g);
+    listen(g);
     return SEA_OK;
 }
 
@@ -190,28 +202,83 @@ int agree(sea_team team, int mine, bool *heard)
 
 } // namespace
 
+namespace {
+
+// What others read and write while a graph is made.
+struct making {
+    member_card own;
+    std::vector<member_card> cards;
+    others known{cards};
+
+    making(const graph &g, int size)
+        : own{g.block, std::uint32_t(g.places.in.size()), std::uint32_t(g.places.out.size()), 0},
+          cards(std::size_t(size))
+    {
+    }
+    making(const making &) = delete;
+    making &operator=(const making &) = delete;
+};
+
+// Of graphs that were not made, where a call has ended before its transfers: until sea_finalize().
+struct leftovers {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<making>> all;
+};
+
+leftovers &kept()
+{
+    static auto &all = *new leftovers;
+    return all;
+}
+
+const bool registered = [] {
+    core::add_lifecycle([] {}, [] { kept().all.clear(); });
+    return true;
+}();
+
+int connect(graph &g, making &m)
+{
+    const int me = sea_team_rank(g.team);
+    for (graph::neighbour &n : g.neighbours) n.block = m.cards[std::size_t(n.member)].block;
+    if (int s = connect_targets(g, me, m.cards, m.known)) return s;
+    return check_sources(g, me, m.cards, m.known);
+}
+
+// From here on others know the block. *free: nobody will write to it.
+int meet_others(graph &g, bool *free)
+{
+    auto work = std::make_unique<making>(g, sea_team_size(g.team));
+    bool heard = false;
+    int mine = sea_allgather(g.team, &work->own, work->cards.data(), sizeof work->own), status = mine;
+    const bool met = mine == SEA_OK;
+    if (met) status = agree(g.team, mine = connect(g, *work), &heard);
+    const std::string text = status == SEA_OK ? "" : last_error();
+    if (met && !heard) { // others may have made it
+        g.broken = status;
+        g.whom = sea_rank();
+        tell_failure(g);
+        tell_leaving(g);
+    }
+    if (mine != SEA_OK) {
+        std::lock_guard lock(kept().mutex);
+        kept().all.push_back(std::move(work));
+    }
+    *free = heard;
+    return status == SEA_OK ? SEA_OK : set_error(status, text);
+}
+
+} // namespace
+
 int create_graph(sea_team team, int checked, graph &g)
 {
-    const int me = sea_team_rank(team), size = sea_team_size(team);
-    std::vector<member_card> cards;
-    int status = checked == SEA_OK ? lay_out(g) : set_error(checked, last_error());
-    bool heard = true;
-    status = agree(team, status, &heard);
-    if (status == SEA_OK) {
-        cards.resize(std::size_t(size));
-        const member_card own{g.block, std::uint32_t(g.places.in.size()), std::uint32_t(g.places.out.size()), 0};
-        status = sea_allgather(team, &own, cards.data(), sizeof own);
-        if (status == SEA_OK) {
-            others known(cards);
-            status = connect_targets(g, me, cards, known);
-            if (status == SEA_OK) status = check_sources(g, me, cards, known);
-            status = agree(team, status, &heard);
-            if (!heard) tell_leaving(g); // others may have made it
-        }
-    }
+    bool heard = true, free = true;
+    const int mine = checked == SEA_OK ? lay_out(g) : set_error(checked, last_error());
+    int status = agree(team, mine, &heard);
+    if (status == SEA_OK) status = meet_others(g, &free);
     if (status == SEA_OK) return SEA_OK;
     const std::string text = last_error();
-    if (g.block && (heard || g.ends.empty())) sea_heap_free(g.block);
+    stop_listening(g);
+    if (g.block && free) sea_heap_free(g.block);
     return set_error(status, text);
 }
 

@@ -10,8 +10,17 @@ namespace onesea::msg {
 
 // Collective: the block, the neighbours' addresses. `checked`: what is wrong with this member's arguments.
 int create_graph(sea_team team, int checked, graph &g);
-// To the other ends of all edges: nothing of this member will come there any more.
-void tell_leaving(const graph &g);
 sea_neighbors keep_graph(std::shared_ptr<graph> g);
+
+// ---- neighbors_news.cpp ----
+// Between the two, what is told of the graph's block is kept. Its neighbours are known, nobody else knows the block
+// yet.
+void listen(graph &g);
+void stop_listening(graph &g);
+// To all neighbours whose blocks are known: nothing of this member will come there any more; the graph has failed here.
+void tell_leaving(const graph &g);
+void tell_failure(const graph &g);
+// Fetches what was told into `news` of the neighbours. False: nothing new.
+bool take_news(graph &g);
 
 } // namespace onesea::msg

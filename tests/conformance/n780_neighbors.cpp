@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <string>
 #include <unistd.h>
 #include <vector>
 
@@ -202,4 +203,139 @@ LONE_STEP(8320, the_death_of_a_member_ends_the_steps_of_all)
     CHECK_STATUS(SEA_ERR_HANDLE, sea_neighbors_free(g));
     CHECK(clock.now() - began < 5);
     t.sync();
+}
+
+namespace {
+
+// Edges from one rank to all others.
+ends star(const run &t, int from)
+{
+    std::vector<edge> edges;
+    for (int r = 0; r < t.size; ++r)
+        if (r != from) edges.push_back({from, r, 64});
+    return {edges, t.rank};
+}
+
+int step_until_it_fails(sea_neighbors g)
+{
+    int status = SEA_OK;
+    for (int i = 0; status == SEA_OK && i < 1000; ++i) {
+        status = sea_neighbors_start(g);
+        if (status == SEA_OK) status = sea_neighbors_wait(g);
+    }
+    return status;
+}
+
+bool told_of(int rank)
+{
+    return std::string(sea_last_error()).find("rank " + std::to_string(rank) + " ") != std::string::npos ||
+           std::string(sea_last_error()).find("rank " + std::to_string(rank) + ",") != std::string::npos;
+}
+
+// Others than this rank have had what was sent to it acknowledged.
+void stop(const run &t, int rank)
+{
+    pause_for(0.3);
+    const int pid = t.shared->seats[std::size_t(rank)].pid.load();
+    REQUIRE(pid > 0);
+    REQUIRE(kill(pid, SIGSTOP) == 0);
+}
+
+void let_go_on(const run &t, int rank) { CHECK_EQ(0, kill(t.shared->seats[std::size_t(rank)].pid.load(), SIGCONT)); }
+
+} // namespace
+
+// Run with give_up=6. The link from rank 1 to the stopped last rank is given up; the others wait for rank 1 only.
+LONE_STEP(8321, a_link_given_up_ends_the_steps_of_those_behind_it)
+{
+    REQUIRE(t.size >= 3 && t.nodes == t.size);
+    const int stopped = t.size - 1;
+    const ends e = star(t, 1);
+    sea_neighbors g = 0;
+    REQUIRE_OK(e.make(SEA_TEAM_WORLD, &g));
+    steps(e, g, 1, 5, dice{1});
+    CHECK_OK(sea_fence_all());
+    t.sync();
+    auto &ended = t.shared->flags[0];
+    auto &is_stopped = t.shared->flags[1];
+    if (t.rank == 0) {
+        stop(t, stopped);
+        is_stopped = 1;
+    }
+    if (t.rank == stopped) {
+        while (ended < std::uint64_t(t.size) - 1) pause_for(0.001);
+    } else {
+        while (is_stopped == 0) pause_for(0.001);
+        CHECK_STATUS(SEA_ERR_LINK, step_until_it_fails(g));
+        CHECK(told_of(stopped));
+        CHECK_STATUS(SEA_ERR_LINK, sea_neighbors_free(g));
+        ++ended;
+    }
+    if (t.rank == 0) {
+        while (ended < std::uint64_t(t.size) - 1) pause_for(0.001);
+        let_go_on(t, stopped);
+    }
+    if (t.rank == stopped) {
+        CHECK_STATUS(SEA_ERR_LINK, step_until_it_fails(g));
+        CHECK(told_of(1));
+        CHECK_STATUS(SEA_ERR_LINK, sea_neighbors_free(g));
+    }
+    t.sync();
+}
+
+// Rank 0 cannot end what it sends to a stopped rank when the graph fails by the death of another.
+LONE_STEP(8322, a_graph_that_has_failed_and_cannot_be_freed_in_time_is_freed_later)
+{
+    REQUIRE(t.size >= 4 && t.nodes == t.size);
+    const int stopped = t.size - 2, victim = t.size - 1;
+    const ends e = star(t, 0);
+    sea_neighbors g = 0;
+    REQUIRE_OK(e.make(SEA_TEAM_WORLD, &g));
+    steps(e, g, 1, 5, dice{1});
+    t.sync();
+    auto &started = t.shared->flags[0];
+    if (t.rank == victim) {
+        leave(*t.shared);
+        while (started == 0) pause_for(0.001);
+        kill(getpid(), SIGKILL);
+    }
+    if (t.rank == stopped)
+        while (started == 0) pause_for(0.001);
+    if (t.rank == 0) {
+        stop(t, stopped);
+        REQUIRE_OK(sea_neighbors_start(g));
+        REQUIRE_OK(sea_neighbors_wait(g));
+        started = 1;
+        CHECK_STATUS(SEA_ERR_DEAD, step_until_it_fails(g));
+        CHECK_OK(sea_set_timeout(0.1));
+        CHECK_STATUS(SEA_ERR_TIMEOUT, sea_neighbors_free(g));
+        CHECK_STATUS(SEA_ERR_TIMEOUT, sea_neighbors_free(g));
+        CHECK_OK(sea_set_timeout(SEA_FOREVER));
+        let_go_on(t, stopped);
+    } else {
+        CHECK_STATUS(SEA_ERR_DEAD, step_until_it_fails(g));
+    }
+    const fair_clock clock;
+    const double began = clock.now();
+    CHECK_STATUS(SEA_ERR_DEAD, sea_neighbors_free(g));
+    CHECK(clock.now() - began < 5); // all are told, nobody loses patience
+    t.sync();
+}
+
+STEP(788, who_waits_for_a_member_that_has_left_the_graph_is_told_so)
+{
+    if (t.size < 2) return;
+    const ends e = star(t, 0);
+    sea_neighbors g = 0;
+    REQUIRE_OK(e.make(SEA_TEAM_WORLD, &g));
+    steps(e, g, 1, 3, dice{1});
+    t.sync();
+    // Rank 0 frees the graph, the others take a step more.
+    if (t.rank != 0) {
+        CHECK_STATUS(SEA_ERR_STATE, step_until_it_fails(g));
+        CHECK(told_of(0));
+        CHECK_STATUS(SEA_ERR_STATE, sea_neighbors_wait(g));
+    }
+    CHECK_STATUS(SEA_ERR_STATE, sea_neighbors_free(g));
+    CHECK_STATUS(SEA_ERR_HANDLE, sea_neighbors_free(g));
 }
