@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // stdout is shared with whoever started us, so it must not become non-blocking. Instead each write is small enough that
-// a pipe which poll() calls writable takes it whole (PIPE_BUF bytes). Regular files always take everything.
+// a pipe which poll() calls writable takes it whole (PIPE_BUF bytes). Regular files always take everything. A terminal
+// promises nothing of the kind: it is opened once more, for us alone, without blocking.
 #include "agent/byte_sink.hpp"
 
 #include <cerrno>
 #include <climits>
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -12,9 +15,22 @@
 
 namespace onesea::agent {
 
+namespace {
+
+int own_terminal(int fd)
+{
+    if (!isatty(fd)) return -1;
+    return open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+} // namespace
+
+byte_sink::byte_sink(event_loop &loop, int fd) : loop_(loop), own_(own_terminal(fd)), fd_(own_ < 0 ? fd : own_) {}
+
 byte_sink::~byte_sink()
 {
     if (watched_) loop_.forget(fd_);
+    if (own_ >= 0) close(own_);
 }
 
 bool byte_sink::ready() const

@@ -11,7 +11,7 @@ namespace onesea::agent {
 
 class byte_sink {
   public:
-    byte_sink(event_loop &loop, int fd) : loop_(loop), fd_(fd) {}
+    byte_sink(event_loop &loop, int fd);
     ~byte_sink();
     byte_sink(const byte_sink &) = delete;
     byte_sink &operator=(const byte_sink &) = delete;
@@ -26,7 +26,8 @@ class byte_sink {
     bool ready() const;
 
     event_loop &loop_;
-    int fd_;
+    const int own_; // a terminal, opened once more; -1: none
+    const int fd_;
     std::string buffer_;
     std::size_t start_ = 0;
     int error_ = 0;

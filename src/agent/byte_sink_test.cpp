@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/byte_sink.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <termios.h>
+#include <unistd.h>
+
+namespace onesea::agent {
+namespace {
+
+TEST(byte_sink, a_terminal_that_nobody_reads_does_not_block_and_gets_all_when_it_is_read)
+{
+    const int reader = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    ASSERT_GE(reader, 0);
+    ASSERT_EQ(grantpt(reader) | unlockpt(reader), 0);
+    const int terminal = open(ptsname(reader), O_RDWR | O_NOCTTY);
+    ASSERT_GE(terminal, 0);
+    termios mode;
+    tcgetattr(terminal, &mode);
+    cfmakeraw(&mode);
+    tcsetattr(terminal, TCSANOW, &mode);
+
+    std::string sent, got;
+    for (int i = 0; sent.size() < 300'000; ++i) sent += std::to_string(i) + "\n";
+    alarm(60); // ends the test if a write blocks
+    {
+        event_loop loop;
+        byte_sink sink(loop, terminal);
+        sink.write(sent);
+        EXPECT_GT(sink.queued(), 0u) << "this terminal takes everything, so nothing was tested";
+        EXPECT_EQ(fcntl(terminal, F_GETFL) & O_NONBLOCK, 0) << "others use it too";
+        while (got.size() < sent.size()) {
+            std::array<char, 5000> bytes;
+            const ssize_t n = read(reader, bytes.data(), bytes.size());
+            if (n > 0) got.append(bytes.data(), std::size_t(n));
+            loop.after(0.001, [] {}); // not to wait where nothing happens
+            loop.run_once();
+        }
+        EXPECT_EQ(sink.error(), 0);
+        EXPECT_EQ(sink.queued(), 0u);
+    }
+    alarm(0);
+    EXPECT_TRUE(got == sent);
+    close(terminal);
+    close(reader);
+}
+
+} // namespace
+} // namespace onesea::agent
