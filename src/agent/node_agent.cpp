@@ -401,22 +401,35 @@ void raise_file_limit()
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Returns in the agent proper; the other process waits for its end, kills what it left and ends likewise.
+sigset_t awaited_signals()
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (int s : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, s);
+    return set;
+}
+
+// Returns in the agent proper; the other process waits for its end, kills what it left and ends likewise. Signals that
+// mean to end it are the agent's: if the guard just died, nobody would look after what the ranks have started.
 void split_guard()
 {
+    const sigset_t taken = awaited_signals();
+    sigset_t before;
     pid_t watcher = getpid();
     become_reaper();
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_BLOCK, &taken, &before);
     pid_t agent = fork();
-    if (agent < 0) return;
-    if (agent == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != watcher) _exit(1);
+    if (agent <= 0) {
+        if (agent == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (agent == 0 && getppid() != watcher) _exit(1);
+        sigprocmask(SIG_SETMASK, &before, nullptr);
         return;
     }
     for (int fd : {0, 1}) close(fd);
-    int status = 0;
-    while (waitpid(agent, &status, 0) != agent) {
-    }
+    int status = 0, number = 0;
+    while (waitpid(agent, &status, WNOHANG) == 0)
+        if (sigwait(&taken, &number) == 0 && number != SIGCHLD) kill(agent, number);
     kill_descendants(kill_seconds);
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
@@ -442,9 +455,8 @@ int run_agent(int control_in, int control_out, bool guard)
         if (null_fd >= 0) dup2(null_fd, fd);
     if (null_fd > 2) close(null_fd);
 
-    sigset_t before, taken;
-    sigemptyset(&taken);
-    for (int s : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&taken, s);
+    const sigset_t taken = awaited_signals();
+    sigset_t before;
     sigprocmask(SIG_BLOCK, &taken, &before);
     int signal_fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
     return node_agent(in, out, before, signal_fd).run();

@@ -165,6 +165,23 @@ TEST(run_stop, an_agent_that_a_signal_ends_is_told_of_with_a_status)
         }
 }
 
+TEST(run_stop, a_signal_to_the_guard_of_an_agent_elsewhere_is_the_agents)
+{
+    scratch s;
+    const std::string shell = s.write("shell", "#!/bin/sh\nshift\nexec sh -c \"$1\"\n", true);
+    const std::string own = ONESEA_COMMAND, prefix = own.substr(0, own.rfind("/bin/"));
+    command c({"run", "--host", "far.invalid", "--prefix", prefix, "-n", "2", "sh", "-c", stubborn}, "",
+              {"ONESEA_RSH=" + shell, "SSH_CONNECTION=127.0.0.1 1 127.0.0.1 2"});
+    ASSERT_TRUE(c.wait_for("up\nup\n"));
+    const auto both = c.running(prefix + "/bin/onesea agent --guard");
+    ASSERT_EQ(both.size(), 2u);
+    kill(std::min(both[0], both[1]), SIGTERM); // it has started the other one
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("signal 15 (Terminated) ends the agent"), o.err.npos) << o.err;
+    EXPECT_TRUE(c.nothing_left());
+}
+
 // As whoever stops all processes of a service does.
 TEST(run_stop, a_signal_to_the_launcher_and_all_agents_at_once_is_told_by_the_status)
 {
