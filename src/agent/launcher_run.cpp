@@ -177,6 +177,7 @@ void launcher::line_ended(unsigned node, const std::string &why)
         loop_.after(0.05, [this, node, text] { node_failed(node, text, status_launcher); });
         return;
     }
+    link.collect_errors();
     std::string said = link.error_text();
     const bool goes_on = request_.continue_on_death && table_sent_ && !ending_;
     output_.say(fmt::format("the agent of node {} ({}) has ended unexpectedly{}{}; {}", node, place.host,

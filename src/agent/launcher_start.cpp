@@ -53,12 +53,6 @@ std::vector<unsigned> input_ranks(const job_request &request, std::size_t ranks)
     return list;
 }
 
-std::string without_last_newline(std::string text)
-{
-    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-    return text;
-}
-
 } // namespace
 
 launcher::launcher(const job_request &request, placement placed, agent_command command, std::vector<profile> profiles)
@@ -234,7 +228,7 @@ void launcher::node_failed(unsigned node, const std::string &text, int code)
     if (link.failed || giving_up_) return;
     link.failed = true;
     link.collect_errors();
-    std::string said = without_last_newline(link.error_text());
+    std::string said = link.error_text();
     const placed_node &place = placed_.nodes[node];
     std::string line = place.local ? text : fmt::format("host {}: {}", place.host, text);
     if (!said.empty()) line += (said.find('\n') == said.npos ? ": " : ":\n") + said;

@@ -121,6 +121,13 @@ node_link::~node_link()
     close(errors_);
 }
 
+std::string node_link::error_text() const
+{
+    std::string text = error_text_;
+    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+    return text;
+}
+
 void node_link::stop_connecting() const
 {
     if (!local_ && pid_ > 0 && !reaped) kill(-pid_, SIGTERM);

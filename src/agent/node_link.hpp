@@ -33,7 +33,7 @@ class node_link {
     pid_t pid() const { return pid_; }
     void stop_connecting() const; // ssh would wait for its own limits; nothing runs at the other end yet
     void kill_now() const;        // the process and what it has started to reach the agent
-    const std::string &error_text() const { return error_text_; } // what ssh said
+    std::string error_text() const; // what ssh said, without the last end of line
 
     // Filled in by the launcher as the conversation goes on.
     bool said_hello = false, ready = false, failed = false, done = false, ended = false, reaped = false;

@@ -182,6 +182,21 @@ TEST(run_stop, a_signal_to_the_guard_of_an_agent_elsewhere_is_the_agents)
     EXPECT_TRUE(c.nothing_left());
 }
 
+TEST(run_stop, the_last_words_of_a_remote_shell_stand_in_the_line_about_its_agent)
+{
+    scratch s;
+    const std::string shell = s.write("shell", "#!/bin/sh\nshift\nsh -c \"$1\"\necho gone for good >&2\n", true);
+    const std::string own = ONESEA_COMMAND, prefix = own.substr(0, own.rfind("/bin/"));
+    command c({"run", "--host", "far.invalid", "--prefix", prefix, "-n", "1", "sh", "-c", "echo up; sleep 300"}, "",
+              {"ONESEA_RSH=" + shell, "SSH_CONNECTION=127.0.0.1 1 127.0.0.1 2"});
+    ASSERT_TRUE(c.wait_for("up\n"));
+    for (pid_t p : c.running(prefix + "/bin/onesea agent --guard")) kill(p, SIGKILL);
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("gone for good; the job ends\n"), o.err.npos) << o.err;
+    EXPECT_TRUE(c.nothing_left());
+}
+
 // As whoever stops all processes of a service does.
 TEST(run_stop, a_signal_to_the_launcher_and_all_agents_at_once_is_told_by_the_status)
 {
