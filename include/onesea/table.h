@@ -27,8 +27,9 @@
  * Errors that any call may give: SEA_ERR_HANDLE (there is no such table, or it has been destroyed), SEA_ERR_INVALID (a
  * key of 0 bytes, a key or value of more than SEA_TABLE_BYTES_MAX bytes, a call that the kind of table does not have),
  * SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_MEMORY (no room in the heap of the part's rank, the text says what is left),
- * SEA_ERR_TIMEOUT (sea_set_timeout(); the call may have taken effect). The calls may be made inside handlers of active
- * messages.
+ * SEA_ERR_TIMEOUT (sea_set_timeout()). After SEA_ERR_TIMEOUT and SEA_ERR_LINK the call may have taken effect or may
+ * still do so, and a key or value of more than a packet that was given as memory must stay as it is up to the caller's
+ * next sea_fence_all(). Outputs are not written any more. The calls may be made inside handlers of active messages.
  */
 #ifndef ONESEA_TABLE_H
 #define ONESEA_TABLE_H

@@ -105,7 +105,7 @@ int register_call(int id, call_fn fn)
 }
 
 int call(int rank, int id, std::span<const std::byte> header, std::span<const std::byte> data,
-         std::vector<std::byte> *answer, nanoseconds deadline)
+         std::vector<std::byte> *answer, nanoseconds deadline, const std::shared_ptr<const void> &owner)
 {
     if (int s = engine().check_rank(rank)) return s;
     locked lock = enter();
@@ -114,6 +114,7 @@ int call(int rank, int id, std::span<const std::byte> header, std::span<const st
     op->kind = SEA_ERROR_MESSAGE;
     op->finished = told_by_its_layer;
     op->answer = answer;
+    op->owner = owner;
     run_or_defer(op, [&](operation *o) {
         start_message(o, {rank, id, header.data(), header.size(), data.data(), data.size()}, false, {});
     });
@@ -122,13 +123,18 @@ int call(int rank, int id, std::span<const std::byte> header, std::span<const st
     if (op->state == operation::phase::done) {
         status = op->status;
         if (status != SEA_OK) set_error(status, op->error_text);
-    } else { // nothing may point into this call any more
+    } else { // no answer comes here any more, and no more data is asked for; what is being sent has its owner
         op->answer = nullptr;
         op->memory = nullptr;
         op->bytes = 0;
     }
     let_go(op);
     return status;
+}
+
+int fetch(const char *function, std::span<std::byte> to, sea_addr source, const std::shared_ptr<const void> &owner)
+{
+    return get(function, to.data(), place_of(source), to.size(), nullptr, owner);
 }
 
 heap_view heap_in_node(int rank)

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -51,9 +52,13 @@ using call_fn = void (*)(int source, std::span<const std::byte> header, std::spa
 int register_call(int id, call_fn fn);
 
 // Sends the call and waits for its answer up to the deadline. SEA_ERR_TIMEOUT: it may still be executed, and data that
-// does not fit a packet may be read up to the next fence.
+// does not fit a packet may be read up to the next fence. `owner`: of the data, where it is not the program's; it lives
+// as long as that.
 int call(int rank, int id, std::span<const std::byte> header, std::span<const std::byte> data,
-         std::vector<std::byte> *answer, nanoseconds deadline);
+         std::vector<std::byte> *answer, nanoseconds deadline, const std::shared_ptr<const void> &owner);
+
+// A get to memory of a layer, whose owner lives as long as data may come: after SEA_ERR_TIMEOUT it still may.
+int fetch(const char *function, std::span<std::byte> to, sea_addr source, const std::shared_ptr<const void> &owner);
 
 // The global heap of a rank as this process works on it; heap is nullptr if the rank is of another node.
 struct heap_view {

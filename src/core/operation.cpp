@@ -49,6 +49,7 @@ void operation_table::release(operation *op)
     op->dependents.clear();
     if (!op->error_text.empty()) op->error_text = {};
     if (op->start) op->start = nullptr;
+    if (op->owner) op->owner = nullptr;
     unused_.push_back(op->index);
 }
 

@@ -79,7 +79,8 @@ struct operation : delivery, operation_state {
         std::uint64_t value;
         int kind;
     };
-    std::vector<signal> signals; // that follow the data of a put or atomic
+    std::vector<signal> signals;       // that follow the data of a put or atomic
+    std::shared_ptr<const void> owner; // of the origin's buffer: lives until nothing points there any more
     std::string error_text;
     std::function<void(operation *)> start; // deferred only
     std::vector<std::uint32_t> dependents;

@@ -284,7 +284,8 @@ int put(const char *function, place target, const void *source, std::size_t byte
     return put_with_signal(target, source, bytes, {}, opts);
 }
 
-int get(const char *function, void *target, place source, std::size_t bytes, const sea_opts *opts)
+int get(const char *function, void *target, place source, std::size_t bytes, const sea_opts *opts,
+        const std::shared_ptr<const void> &owner)
 {
     if (int s = check_transfer(function, source, target, bytes, opts)) return s;
     const int rank = source.rank;
@@ -302,6 +303,8 @@ int get(const char *function, void *target, place source, std::size_t bytes, con
     count(rank, &pair_counts::gets, 0, bytes);
     operation *op = begin(rank, opts);
     op->kind = SEA_ERROR_GET;
+    op->owner = owner;
+    if (owner) op->finished = told_by_its_layer;
     op->counter_after = counter_place(opts, rank);
     bool in_order = ordered(opts);
     run_or_defer(op, [=](operation *o) { start_get(o, target, source, bytes, in_order); });

@@ -44,6 +44,7 @@ class given_bytes {
         return SEA_OK;
     }
     byte_span bytes() const { return here_; }
+    std::shared_ptr<const void> owner() const { return there_.owner(); }
 
   private:
     source_bytes there_;
@@ -63,6 +64,7 @@ struct key_call {
         if (k.bytes == 0) return fail(SEA_ERR_INVALID, "{}: a key of 0 bytes", part.function);
         if (int s = key.take(part.function, "key", k)) return s;
         part.key = key.bytes();
+        part.owner_of_key = key.owner();
         part.index = place_of_key(part.key, part.table.parts, part.table.slots).part;
         return part.find();
     }
@@ -77,6 +79,8 @@ struct key_call {
         return part.run(table_what::insert);
     }
 };
+
+using kept_addresses = std::shared_ptr<std::vector<sea_addr>>;
 
 int make_parts(part_call &c, sea_table_kind kind, const int *ranks, std::vector<sea_addr> *made)
 {
@@ -94,10 +98,11 @@ int make_parts(part_call &c, sea_table_kind kind, const int *ranks, std::vector<
     return SEA_OK;
 }
 
-int make_directory(part_call &c, int rank, const std::vector<sea_addr> &parts, sea_addr *address)
+int make_directory(part_call &c, int rank, const kept_addresses &parts, sea_addr *address)
 {
     c.part.at = std::uint64_t(rank) << SEA_OFFSET_BITS;
-    c.data = std::as_bytes(std::span(parts));
+    c.data = std::as_bytes(std::span(*parts));
+    c.owner_of_data = parts;
     if (int s = c.run(table_what::make_directory)) return s;
     *address = c.part.at | c.answer.elem | tag_of_table(c.part.id);
     return SEA_OK;
@@ -143,8 +148,8 @@ int sea_table_create(sea_table_kind kind, const int *ranks, int parts, size_t sl
     sea_table t{SEA_NULL, std::uint64_t(parts), slots};
     part_call c{"sea_table_create", t, 0};
     c.part.id = new_id();
-    std::vector<sea_addr> made;
-    int s = make_parts(c, kind, ranks, &made);
+    const auto made = std::make_shared<std::vector<sea_addr>>();
+    int s = make_parts(c, kind, ranks, made.get());
     if (!s) s = make_directory(c, directory, made, &t.address);
     if (!s) {
         *table = t;
@@ -153,7 +158,7 @@ int sea_table_create(sea_table_kind kind, const int *ranks, int parts, size_t sl
     const std::string text = sea_last_error(); // not that of the tidying up
     part_call undo{"sea_table_create", t, 0};
     undo.part = {SEA_NULL, c.part.id, kind, true};
-    (void)free_parts(undo, made);
+    (void)free_parts(undo, *made);
     return fail(s, "{}", text);
 }
 

@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::size_t batch_bytes = 32 << 10;
 
-using batch = std::vector<std::byte>;
-
 // Behind the first n items.
 byte_span behind(byte_span items, std::uint64_t n)
 {
@@ -30,24 +28,26 @@ byte_span behind(byte_span items, std::uint64_t n)
 }
 
 // A call on items, again with the rest until all are done.
-int with_items(part_call &c, table_what what, byte_span items)
+int with_items(part_call &c, table_what what, const kept_bytes &items)
 {
-    for (c.data = items; !c.data.empty(); c.data = behind(c.data, c.answer.result))
+    c.owner_of_data = items;
+    for (c.data = *items; !c.data.empty(); c.data = behind(c.data, c.answer.result))
         if (int s = c.run(what)) return s;
     return SEA_OK;
 }
 
 // By the part of `to` that each belongs to.
-std::map<std::uint64_t, batch> sorted(byte_span items, const sea_table &to)
+std::map<std::uint64_t, kept_bytes> sorted(byte_span items, const sea_table &to)
 {
-    std::map<std::uint64_t, batch> parts;
+    std::map<std::uint64_t, kept_bytes> parts;
     sea_table_item item;
     byte_span key, value;
     for (byte_span left = items; !left.empty();) {
         const byte_span whole = left;
         if (!read_item(left, &item, &key, &value)) break;
-        batch &b = parts[place_of_key(key, to.parts, to.slots).part];
-        b.insert(b.end(), whole.begin(), whole.begin() + std::ptrdiff_t(item.bytes));
+        kept_bytes &b = parts[place_of_key(key, to.parts, to.slots).part];
+        if (!b) b = std::make_shared<std::vector<std::byte>>();
+        b->insert(b->end(), whole.begin(), whole.begin() + std::ptrdiff_t(item.bytes));
     }
     return parts;
 }
@@ -68,10 +68,10 @@ struct transfer {
     int take_part(std::uint64_t index) const
     {
         part_call c{function, from, index};
-        batch items;
-        c.output = &items;
         std::size_t room = batch_bytes;
         for (std::uint64_t slot = 0, passed = 0; slot < from.slots;) {
+            const auto items = std::make_shared<std::vector<std::byte>>(); // whoever still sends the last has that
+            c.output = items.get();
             const int s = scan_part(c, &slot, &passed, room);
             if (s == SEA_ERR_MEMORY && c.answer.value_bytes > room) { // one that is longer than a batch
                 room = c.answer.value_bytes;
@@ -79,7 +79,7 @@ struct transfer {
             }
             if (s) return s;
             room = batch_bytes;
-            if (int problem = put(items)) return problem;
+            if (int problem = put(*items)) return problem;
             part_call back{function, from, index};
             if (int problem = move ? with_items(back, table_what::remove_items, items) : SEA_OK) return problem;
         }

@@ -200,7 +200,7 @@ int execute_there(const asking &c, const request_head &head, execution &x, bool 
     std::vector<std::byte> answer;
     for (nanoseconds pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
         const nanoseconds limit = std::max(c.deadline, c.answer_deadline);
-        if (int s = core::call(c.owner, core::am_data, sent, c.data, &answer, limit)) {
+        if (int s = core::call(c.owner, core::am_data, sent, c.data, &answer, limit, c.owner_of_data)) {
             const bool was_busy = pause != first_pause; // when it was asked before
             if (s == SEA_ERR_TIMEOUT && was_busy && c.unanswered == SEA_ERR_TIMEOUT) return busy;
             *told_already = true;
@@ -260,6 +260,16 @@ owner_heap heap_in_node(int rank)
     return {rank, view.heap, view.memory};
 }
 
+int new_bytes(const char *function, kept_bytes *bytes, std::size_t n)
+{
+    try {
+        *bytes = std::make_shared<std::vector<std::byte>>(n);
+        return SEA_OK;
+    } catch (const std::exception &) {
+        return fail(SEA_ERR_MEMORY, "{}: this process has no memory for {} bytes", function, n);
+    }
+}
+
 int source_bytes::find(const char *function, sea_addr address, std::size_t bytes, int owner)
 {
     bytes_ = bytes;
@@ -279,19 +289,16 @@ int source_bytes::find(const char *function, sea_addr address, std::size_t bytes
     }
     if (core::heap_in_node(rank).heap)
         return fail(SEA_ERR_ADDRESS, "{}: the source {:#x} is not {} bytes of live memory", function, address, bytes);
-    try {
-        fetched_.resize(bytes);
-    } catch (const std::exception &) {
-        return fail(SEA_ERR_MEMORY, "{}: no memory to fetch {} bytes from {:#x}", function, bytes, address);
-    }
-    if (int s = sea_get(fetched_.data(), address, bytes, nullptr)) return s;
-    here_ = fetched_;
+    if (int s = new_bytes(function, &kept_, bytes)) return s;
+    if (int s = core::fetch(function, *kept_, address, kept_)) return s;
+    here_ = *kept_;
     return SEA_OK;
 }
 
 void source_bytes::apply(asking &call) const
 {
     call.data = here_;
+    call.owner_of_data = kept_;
     call.source = at_owner_;
     call.source_bytes = at_owner_ != SEA_NULL ? bytes_ : 0;
 }

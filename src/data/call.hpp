@@ -5,9 +5,17 @@
 
 #include "data/execution.hpp"
 
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace onesea::data {
+
+// Bytes of the library's own, for calls: where one is given up (SEA_ERR_TIMEOUT) while its data is on its way, that
+// owns them as well.
+using kept_bytes = std::shared_ptr<std::vector<std::byte>>;
+// None yet; room for so many, each 0; SEA_ERR_MEMORY if this process has not enough.
+int new_bytes(const char *function, kept_bytes *bytes, std::size_t n = 0);
 
 struct asking {
     const char *function; // of the public interface, for the texts of errors
@@ -17,7 +25,8 @@ struct asking {
     int owner = -1;
     std::span<const std::byte> arguments = {};
     std::span<const std::byte> data = {};
-    sea_addr source = SEA_NULL; // not null: the data lies there, in the owner's heap
+    std::shared_ptr<const void> owner_of_data = {}; // none: the data is the program's
+    sea_addr source = SEA_NULL;                     // not null: the data lies there, in the owner's heap
     std::size_t source_bytes = 0;
     std::span<std::byte> result = {};
     void *room = nullptr; // for output
@@ -46,17 +55,23 @@ std::span<std::byte> room_of(T &value)
     return {reinterpret_cast<std::byte *>(&value), sizeof value};
 }
 
-// What a `_from` call stores: as memory of this process where it can be read or was fetched, or left to the owner.
+// What a call stores: memory of this process, where the bytes can be read or were fetched, or left to the owner.
 class source_bytes {
   public:
+    source_bytes() = default;
+    // The program's; and the library's.
+    source_bytes(const void *data, std::size_t bytes) : here_(static_cast<const std::byte *>(data), bytes) {}
+    explicit source_bytes(kept_bytes kept) : here_(*kept), kept_(std::move(kept)) {}
+    // What lies at a global address, for a call on that owner.
     // 0 bytes: nothing is looked at
     int find(const char *function, sea_addr address, std::size_t bytes, int owner);
     void apply(asking &call) const;
     std::span<const std::byte> here() const { return here_; }
+    std::shared_ptr<const void> owner() const { return kept_; }
 
   private:
     std::span<const std::byte> here_;
-    std::vector<std::byte> fetched_;
+    kept_bytes kept_;
     sea_addr at_owner_ = SEA_NULL;
     std::size_t bytes_ = 0;
 };

@@ -11,16 +11,6 @@ namespace {
 
 constexpr std::size_t fetched_at_once = 1024; // entries; 32 KiB of answer
 
-int read_bytes(const sea_list_entry &e, std::vector<std::byte> *bytes)
-{
-    try {
-        bytes->resize(e.bytes);
-    } catch (const std::exception &) {
-        return fail(SEA_ERR_MEMORY, "no memory for an element of {} bytes", e.bytes);
-    }
-    return e.bytes ? sea_get(bytes->data(), e.data, e.bytes, nullptr) : SEA_OK;
-}
-
 void free_data(sea_addr data)
 {
     if (data != SEA_NULL) sea_heap_free(data); // its rank may have ended: nothing is left to free then
@@ -67,43 +57,45 @@ int list_call::removing(verb v, const list_arguments &a, list_answer *r) const
     return SEA_OK;
 }
 
+int list_call::read_bytes(const sea_list_entry &e, kept_bytes *bytes) const
+{
+    if (int s = new_bytes(function, bytes, e.bytes)) return s;
+    return e.bytes ? core::fetch(function, **bytes, e.data, *bytes) : SEA_OK;
+}
+
 // The entry, with its bytes or with a.other as the place of them.
-int list_call::link(const list_arguments &a, std::span<const std::byte> bytes, const source_bytes *from,
-                    sea_list_it *it) const
+int list_call::link(const list_arguments &a, const source_bytes &from, sea_list_it *it) const
 {
     list_answer r;
     asking c = call(verb::list_insert, a);
-    c.data = bytes;
-    if (from) from->apply(c);
+    from.apply(c);
     c.result = room_of(r);
     if (int s = ask(c)) return s;
     if (it) *it = {{at}, r.entry, r.stamp};
     return SEA_OK;
 }
 
-int list_call::place_at(int rank, const source_bytes &from, std::span<const std::byte> bytes, std::size_t size,
-                        sea_addr *data) const
+int list_call::place_at(int rank, const source_bytes &from, std::size_t size, sea_addr *data) const
 {
+    if (size == 0) return SEA_OK;
     const list_arguments a;
     list_answer r;
     asking c = call(verb::data_place, a);
     c.owner = rank;
-    c.data = bytes;
     from.apply(c);
-    if (c.source == SEA_NULL && c.data.empty()) c.data = bytes;
     c.result = room_of(r);
-    if (size == 0) return SEA_OK;
     if (int s = ask(c)) return s;
     *data = r.data;
     return SEA_OK;
 }
 
-int list_call::add_elsewhere(list_arguments a, int rank, const source_bytes &from, std::span<const std::byte> bytes,
-                             std::size_t size, sea_list_it *it) const
+// The bytes may go to a third rank: there first.
+int list_call::add_bytes(list_arguments a, int rank, const source_bytes &from, std::size_t size, sea_list_it *it) const
 {
-    if (int s = place_at(rank, from, bytes, size, &a.other)) return s;
+    if (rank == sea_addr_rank(at)) return link(a, from, it);
+    if (int s = place_at(rank, from, size, &a.other)) return s;
     a.bytes = size;
-    const int s = link(a, {}, nullptr, it);
+    const int s = link(a, {}, it);
     const bool may_be_linked_yet = s == SEA_ERR_TIMEOUT || s == SEA_ERR_LINK;
     if (s != SEA_OK && !may_be_linked_yet) {
         const std::string told = last_error();
@@ -117,9 +109,7 @@ int list_call::add(list_arguments a, int rank, const void *data, std::size_t byt
 {
     if (int s = check_data(function, data, bytes)) return s;
     if (int s = core::check_rank(rank)) return s;
-    const std::span<const std::byte> all{static_cast<const std::byte *>(data), bytes};
-    if (rank == sea_addr_rank(at)) return link(a, all, nullptr, it);
-    return add_elsewhere(a, rank, {}, all, bytes, it);
+    return add_bytes(a, rank, {data, bytes}, bytes, it);
 }
 
 int list_call::add_from(list_arguments a, int rank, sea_addr source, std::size_t bytes, sea_list_it *it) const
@@ -127,8 +117,7 @@ int list_call::add_from(list_arguments a, int rank, sea_addr source, std::size_t
     if (int s = core::check_rank(rank)) return s;
     source_bytes from;
     if (int s = from.find(function, source, bytes, rank)) return s;
-    if (rank == sea_addr_rank(at)) return link(a, from.here(), &from, it);
-    return add_elsewhere(a, rank, from, from.here(), bytes, it);
+    return add_bytes(a, rank, from, bytes, it);
 }
 
 int list_call::erase(const sea_list_it &it, sea_list_it *next) const
@@ -213,7 +202,8 @@ int list_call::insert_copies(const sea_list_it &before, const std::vector<list_c
     a.before = place_of(before);
     for (const list_copy &e : all) {
         const int rank = e.entry.data != SEA_NULL ? sea_addr_rank(e.entry.data) : sea_addr_rank(at);
-        if (int s = add(a, rank, e.bytes.data(), e.bytes.size(), nullptr)) return s;
+        if (int s = core::check_rank(rank)) return s;
+        if (int s = add_bytes(a, rank, source_bytes(e.bytes), e.bytes->size(), nullptr)) return s;
     }
     return SEA_OK;
 }
@@ -243,13 +233,13 @@ int list_call::remove_slowly(const void *data, std::size_t bytes, bool unique, s
     std::size_t n = 0;
     bool comparing = !unique;
     for (const list_copy &e : all) {
-        if (comparing && std::equal(e.bytes.begin(), e.bytes.end(), wanted, wanted + bytes)) {
+        if (comparing && std::equal(e.bytes->begin(), e.bytes->end(), wanted, wanted + bytes)) {
             const int s = erase(e.entry.it, nullptr);
             if (s != SEA_OK && s != SEA_ERR_HANDLE) return s; // somebody else has removed it
             n += s == SEA_OK;
         } else if (unique) {
-            wanted = e.bytes.data();
-            bytes = e.bytes.size();
+            wanted = e.bytes->data();
+            bytes = e.bytes->size();
             comparing = true;
         }
     }
@@ -264,15 +254,17 @@ int list_call::move_one(const sea_list_it &before, const list_call &from, const 
     list_arguments a;
     a.before = place_of(before);
     const bool inside = e.data == SEA_NULL || sea_addr_rank(e.data) == sea_addr_rank(from.at);
-    std::vector<std::byte> bytes;
+    kept_bytes bytes;
+    source_bytes moved;
     if (inside) {
         if (int s = read_bytes(e, &bytes)) return s;
+        moved = source_bytes(bytes);
     } else {
         a.other = e.data;
         a.bytes = e.bytes;
     }
     sea_list_it made;
-    if (int s = link(a, bytes, nullptr, &made)) return s;
+    if (int s = link(a, moved, &made)) return s;
     list_arguments old;
     old.flags = inside ? 0 : keep_data;
     old.a = place_of(e.it);

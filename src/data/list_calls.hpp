@@ -7,10 +7,10 @@
 
 namespace onesea::data {
 
-// An element read out, with its bytes.
+// An element read out, with its bytes, if they were wanted.
 struct list_copy {
     sea_list_entry entry;
-    std::vector<std::byte> bytes;
+    kept_bytes bytes;
 };
 
 struct list_call {
@@ -43,12 +43,10 @@ struct list_call {
     int splice_far(const sea_list_it &before, const sea_list_it &first, const sea_list_it &last) const;
 
   private:
-    int link(const list_arguments &a, std::span<const std::byte> bytes, const source_bytes *from,
-             sea_list_it *it) const;
-    int add_elsewhere(list_arguments a, int rank, const source_bytes &from, std::span<const std::byte> bytes,
-                      std::size_t size, sea_list_it *it) const;
-    int place_at(int rank, const source_bytes &from, std::span<const std::byte> bytes, std::size_t size,
-                 sea_addr *data) const;
+    int link(const list_arguments &a, const source_bytes &from, sea_list_it *it) const;
+    int add_bytes(list_arguments a, int rank, const source_bytes &from, std::size_t size, sea_list_it *it) const;
+    int place_at(int rank, const source_bytes &from, std::size_t size, sea_addr *data) const;
+    int read_bytes(const sea_list_entry &e, kept_bytes *bytes) const;
     int remove_slowly(const void *data, std::size_t bytes, bool unique, std::size_t *removed) const;
     int move_one(const sea_list_it &before, const list_call &from, const list_copy &element) const;
 };

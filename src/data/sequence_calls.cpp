@@ -79,12 +79,13 @@ int sequence_call::clear() const
     return ask(call(verb::sequence_clear, a));
 }
 
-int sequence_call::send_insert(std::size_t position, std::uint32_t flags, asking &c, sequence_arguments &a,
-                               std::size_t *where) const
+int sequence_call::insert_bytes(std::size_t position, std::uint32_t flags, const source_bytes &from, std::size_t bytes,
+                                std::size_t *where) const
 {
-    a.position = position;
-    a.flags = flags;
+    const sequence_arguments a{of, flags, position, bytes};
     sequence_answer answer{};
+    asking c = call(verb::sequence_insert, a);
+    from.apply(c);
     c.result = room_of(answer);
     if (int s = ask(c)) return s;
     if (where) *where = answer.position;
@@ -96,10 +97,7 @@ int sequence_call::insert(std::size_t position, std::uint32_t flags, const void 
 {
     if (int s = check_handle(function, of, at)) return s;
     if (int s = check_data(function, data, bytes)) return s;
-    sequence_arguments a{of, 0, 0, bytes};
-    asking c = call(verb::sequence_insert, a);
-    c.data = {static_cast<const std::byte *>(data), bytes};
-    return send_insert(position, flags, c, a, where);
+    return insert_bytes(position, flags, {data, bytes}, bytes, where);
 }
 
 int sequence_call::insert_from(std::size_t position, std::uint32_t flags, sea_addr source, std::size_t bytes,
@@ -108,29 +106,27 @@ int sequence_call::insert_from(std::size_t position, std::uint32_t flags, sea_ad
     if (int s = check_handle(function, of, at)) return s;
     source_bytes from;
     if (int s = from.find(function, source, bytes, sea_addr_rank(at))) return s;
-    sequence_arguments a{of, 0, 0, bytes};
-    asking c = call(verb::sequence_insert, a);
-    from.apply(c);
-    return send_insert(position, flags, c, a, where);
+    return insert_bytes(position, flags, from, bytes, where);
 }
 
 // Bytes of another sequence of the same kind.
-int sequence_call::fetch(sea_addr source, std::size_t first, std::size_t bytes, std::vector<std::byte> *data) const
+int sequence_call::fetch(sea_addr source, std::size_t first, std::size_t bytes, kept_bytes *data) const
 {
     if (int s = check_handle(function, of, source)) return s;
+    if (int s = new_bytes(function, data)) return s;
     const sequence_call from{function, of, source};
     const sequence_arguments a{of, bytes == SEA_REST ? rest : 0, first, bytes};
     asking c = from.call(verb::sequence_read, a);
-    c.output = data;
+    c.output = data->get();
     return ask(c);
 }
 
 int sequence_call::insert_range(std::size_t position, sea_addr source, std::size_t first, std::size_t bytes) const
 {
     if (int s = check_handle(function, of, at)) return s;
-    std::vector<std::byte> data;
+    kept_bytes data;
     if (int s = fetch(source, first, bytes, &data)) return s;
-    return insert(position, 0, data.data(), data.size());
+    return insert_bytes(position, 0, source_bytes(data), data->size(), nullptr);
 }
 
 int sequence_call::erase(std::size_t position, std::uint32_t flags, std::size_t bytes, void *out) const
@@ -165,14 +161,19 @@ int sequence_call::write(std::size_t position, const void *data, std::size_t byt
     return ask(c);
 }
 
+int sequence_call::assign_bytes(const source_bytes &from, std::size_t bytes) const
+{
+    const sequence_arguments a{of, 0, 0, bytes};
+    asking c = call(verb::sequence_assign, a);
+    from.apply(c);
+    return ask(c);
+}
+
 int sequence_call::assign(const void *data, std::size_t bytes) const
 {
     if (int s = check_handle(function, of, at)) return s;
     if (int s = check_data(function, data, bytes)) return s;
-    const sequence_arguments a{of, 0, 0, bytes};
-    asking c = call(verb::sequence_assign, a);
-    c.data = {static_cast<const std::byte *>(data), bytes};
-    return ask(c);
+    return assign_bytes({data, bytes}, bytes);
 }
 
 int sequence_call::assign_from(sea_addr source, std::size_t bytes) const
@@ -180,18 +181,15 @@ int sequence_call::assign_from(sea_addr source, std::size_t bytes) const
     if (int s = check_handle(function, of, at)) return s;
     source_bytes from;
     if (int s = from.find(function, source, bytes, sea_addr_rank(at))) return s;
-    const sequence_arguments a{of, 0, 0, bytes};
-    asking c = call(verb::sequence_assign, a);
-    from.apply(c);
-    return ask(c);
+    return assign_bytes(from, bytes);
 }
 
 int sequence_call::assign_range(sea_addr source, std::size_t first, std::size_t bytes) const
 {
     if (int s = check_handle(function, of, at)) return s;
-    std::vector<std::byte> data;
+    kept_bytes data;
     if (int s = fetch(source, first, bytes, &data)) return s;
-    return assign(data.data(), data.size());
+    return assign_bytes(source_bytes(data), data->size());
 }
 
 int sequence_call::place(std::size_t position, sea_addr *address) const
@@ -218,12 +216,12 @@ int sequence_call::swap(sea_addr other) const
 
 int sequence_call::swap_far(sea_addr other) const
 {
-    std::vector<std::byte> mine, theirs;
+    kept_bytes mine, theirs;
     const sequence_call there{function, of, other};
     if (int s = fetch(at, 0, SEA_REST, &mine)) return s;
     if (int s = fetch(other, 0, SEA_REST, &theirs)) return s;
-    if (int s = assign(theirs.data(), theirs.size())) return s;
-    return there.assign(mine.data(), mine.size());
+    if (int s = assign_bytes(source_bytes(theirs), theirs->size())) return s;
+    return there.assign_bytes(source_bytes(mine), mine->size());
 }
 
 } // namespace onesea::data

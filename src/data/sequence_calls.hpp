@@ -35,9 +35,10 @@ struct sequence_call {
 
   private:
     asking call(verb v, const sequence_arguments &a) const;
-    int send_insert(std::size_t position, std::uint32_t flags, asking &c, sequence_arguments &a,
-                    std::size_t *where) const;
-    int fetch(sea_addr source, std::size_t first, std::size_t bytes, std::vector<std::byte> *data) const;
+    int insert_bytes(std::size_t position, std::uint32_t flags, const source_bytes &from, std::size_t bytes,
+                     std::size_t *where) const;
+    int assign_bytes(const source_bytes &from, std::size_t bytes) const;
+    int fetch(sea_addr source, std::size_t first, std::size_t bytes, kept_bytes *data) const;
     int swap_far(sea_addr other) const;
 };
 

@@ -140,17 +140,18 @@ int part_call::ask_once(table_what what)
     asking c{function, verb::table, kind::table};
     c.arguments = {arguments, sizeof request};
     c.data = data;
-    std::vector<std::byte> joined;
+    c.owner_of_data = owner_of_data;
     if (key.size() <= short_key) {
         if (!key.empty()) std::memcpy(arguments + sizeof request, key.data(), key.size());
         c.arguments = {arguments, sizeof request + key.size()};
     } else if (data.empty()) {
         c.data = key;
+        c.owner_of_data = owner_of_key;
     } else {
-        joined.reserve(key.size() + data.size());
-        joined.assign(key.begin(), key.end());
-        joined.insert(joined.end(), data.begin(), data.end());
-        c.data = joined;
+        kept_bytes joined;
+        if (int s = new_bytes(function, &joined, key.size() + data.size())) return s;
+        std::copy(data.begin(), data.end(), std::copy(key.begin(), key.end(), joined->begin()));
+        source_bytes(joined).apply(c);
     }
     c.at = part.at;
     c.owner = part.rank();

@@ -30,7 +30,8 @@ struct part_call {
     known_part part = {};
     table_request request = {};
     byte_span key = {}, data = {};
-    void *room = nullptr; // for output
+    std::shared_ptr<const void> owner_of_key = {}, owner_of_data = {}; // none: they are the program's
+    void *room = nullptr;                                              // for output
     std::size_t room_bytes = 0;
     std::size_t *output_bytes = nullptr;
     std::vector<std::byte> *output = nullptr; // or here

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that give up (sea_set_timeout()) while their data is on its way to the owner, or to them.
+#include "data_reference.hpp"
+#include "table_place.hpp"
+
+#include <algorithm>
+#include <functional>
+
+using namespace proof;
+
+namespace {
+
+constexpr std::size_t large = 12 << 20; // on its way for longer than the shortest limits
+
+// The first rank of another node, but not this one; -1 if there is none.
+int far_rank(const run &t, int but = -1)
+{
+    for (int r = 0; r < t.size; ++r)
+        if (!t.same_node(r) && r != but) return r;
+    return -1;
+}
+
+bool all_are(const std::vector<char> &bytes, char what)
+{
+    return std::all_of(bytes.begin(), bytes.end(), [what](char c) { return c == what; });
+}
+
+// Makes the call with time limits of which the short ones end it somewhere on the way. The memory that it freed then is
+// used for something else at once: neither may the call store that, nor an answer come into it.
+void with_short_limits(const std::function<int()> &call, const std::function<void()> &look)
+{
+    for (double limit : {0.0005, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.014, 0.02, 60.0}) {
+        CHECK_OK(sea_set_timeout(limit));
+        const int s = call();
+        CHECK_OK(sea_set_timeout(SEA_FOREVER));
+        CHECK(s == SEA_OK || (s == SEA_ERR_TIMEOUT && limit < 1));
+        const std::vector<char> other(large, 'B');
+        CHECK_OK(sea_fence_all());
+        CHECK(all_are(other, 'B'));
+        look();
+    }
+}
+
+// Each of its elements is `large` bytes of 'A'.
+void look_at(sea_vector v)
+{
+    std::size_t bytes = 0;
+    REQUIRE_OK(sea_vector_size(v, &bytes));
+    CHECK(bytes % large == 0);
+    std::vector<char> in(bytes);
+    if (bytes) CHECK_OK(sea_vector_read(v, 0, in.data(), bytes));
+    CHECK(all_are(in, 'A'));
+    CHECK_OK(sea_vector_clear(v));
+}
+
+void look_at(sea_list l)
+{
+    std::vector<char> in(large);
+    for (std::size_t bytes = 0; sea_list_pop_front(l, in.data(), large, &bytes) == SEA_OK;)
+
+        CHECK(bytes == large && all_are(in, 'A'));
+    CHECK_OK(sea_list_clear(l));
+}
+
+} // namespace
+
+STEP(90, vector_call_that_gave_up_stores_what_it_was_given_or_nothing)
+{
+    const int far = t.rank == 0 ? far_rank(t) : -1;
+    if (far >= 0) {
+        sea_vector from{}, to{};
+        REQUIRE_OK(sea_vector_create(0, large, &from));
+        REQUIRE_OK(sea_vector_create(far, large, &to));
+        REQUIRE_OK(sea_vector_assign(from, std::vector<char>(large, 'A').data(), large));
+        with_short_limits([=] { return sea_vector_assign_range(to, from, 0, SEA_REST); }, [=] { look_at(to); });
+        with_short_limits([=] { return sea_vector_insert_range(to, 0, from, 0, SEA_REST); }, [=] { look_at(to); });
+        CHECK_OK(sea_vector_destroy(from));
+        CHECK_OK(sea_vector_destroy(to));
+    }
+    t.sync();
+}
+
+STEP(92, call_that_gave_up_to_fetch_from_a_third_rank_is_written_by_no_answer)
+{
+    const int far = t.rank == 0 ? far_rank(t) : -1, third = t.rank == 0 ? far_rank(t, far) : -1;
+    if (third >= 0) {
+        sea_addr from = SEA_NULL;
+        sea_vector to{};
+        REQUIRE_OK(sea_heap_alloc(third, large, &from));
+        REQUIRE_OK(sea_put(from, std::vector<char>(large, 'A').data(), large, nullptr));
+        REQUIRE_OK(sea_fence(third));
+        REQUIRE_OK(sea_vector_create(far, large, &to));
+        with_short_limits([=] { return sea_vector_assign_from(to, from, large); }, [=] { look_at(to); });
+        CHECK_OK(sea_vector_destroy(to));
+        CHECK_OK(sea_heap_free(from));
+    }
+    t.sync();
+}
+
+STEP(195, list_call_that_gave_up_stores_what_it_was_given_or_nothing)
+{
+    const int far = t.rank == 0 ? far_rank(t) : -1;
+    if (far >= 0) {
+        sea_list from{}, to{};
+        REQUIRE_OK(sea_list_create(0, &from));
+        REQUIRE_OK(sea_list_create(far, &to));
+        REQUIRE_OK(sea_list_push_back(from, far, std::vector<char>(large, 'A').data(), large, nullptr));
+        with_short_limits(
+            [=] {
+                sea_list_it first;
+                const int s = sea_list_begin(from, &first);
+                return s ? s : sea_list_insert_range(sea_list_end(to), first, sea_list_end(from));
+            },
+            [=] { look_at(to); });
+        CHECK_OK(sea_list_destroy(from));
+        CHECK_OK(sea_list_destroy(to));
+    }
+    t.sync();
+}
+
+STEP(552, table_call_that_gave_up_stores_what_it_was_given_or_nothing)
+{
+    const int far = t.rank == 0 ? far_rank(t) : -1;
+    if (far >= 0) {
+        sea_table table{};
+        REQUIRE_OK(sea_table_create(SEA_TABLE_MAP, &far, 1, 16, far, &table));
+        const std::string key(600, 'k'), value(large, 'A'); // a long key: they are sent as one
+        with_short_limits([&] { return sea_table_store(table, of(key), of(value), nullptr); },
+                          [&] {
+                              const std::string got = value_of(table, key);
+                              CHECK(got == value || got == "absent");
+                              CHECK_OK(sea_table_remove(table, of(key), nullptr));
+                          });
+        CHECK_OK(sea_table_destroy(table));
+    }
+    t.sync();
+}
