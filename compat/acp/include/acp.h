@@ -59,7 +59,7 @@ typedef uint64_t acp_atkey_t;
 #define ACP_ATKEY_NULL 0LLU
 
 /* The start of a process's starter memory, which every process has from acp_init() on, zeroed. No communication.
- * ACP_GA_NULL: no such rank. */
+ * ACP_GA_NULL: no such rank, or outside init..finalize. */
 acp_ga_t acp_query_starter_ga(int rank);
 
 /* Lets all processes access `size` (> 0) bytes at `addr`, which must stay mapped until acp_unregister_memory(). `color`

@@ -30,14 +30,26 @@ slices &registrations()
 
 std::size_t slice_of(sea_addr a) { return std::size_t((sea_addr_offset(a) - first_slice) >> slice_shift); }
 
-void mark(sea_addr a, bool taken)
+void mark(sea_addr a)
 {
-    if (sea_addr_offset(a) < first_slice) return;
     slices &all = registrations();
     std::lock_guard lock(all.mutex);
     const std::size_t slice = slice_of(a);
     if (slice >= all.taken.size()) all.taken.resize(std::max<std::size_t>(1024, 2 * slice));
-    all.taken[slice] = taken;
+    all.taken[slice] = true;
+}
+
+// True: there was one.
+bool unmark(sea_addr a)
+{
+    constexpr std::uint64_t inside = (std::uint64_t(1) << slice_shift) - 1;
+    if (sea_addr_rank(a) != job().me || sea_addr_offset(a) < first_slice || (a & inside)) return false;
+    slices &all = registrations();
+    std::lock_guard lock(all.mutex);
+    const std::size_t slice = slice_of(a);
+    if (slice >= all.taken.size() || !all.taken[slice]) return false;
+    all.taken[slice] = false;
+    return true;
 }
 
 } // namespace
@@ -59,7 +71,7 @@ using namespace acp;
 
 acp_ga_t acp_query_starter_ga(int rank)
 {
-    const int r = rank_from_acp(rank);
+    const int r = job().running.load(std::memory_order_acquire) ? rank_from_acp(rank) : -1;
     return r < 0 ? ACP_GA_NULL : sea_addr(r) << SEA_OFFSET_BITS | sea_addr_offset(job().starter);
 }
 
@@ -81,19 +93,19 @@ acp_atkey_t acp_register_memory(void *addr, size_t size, int color)
         report_sea("acp_register_memory");
         return ACP_ATKEY_NULL;
     }
-    mark(address, true);
+    mark(address);
     return address | acp_ga_t(color) << colour_shift;
 }
 
 int acp_unregister_memory(acp_atkey_t atkey)
 {
     if (!ready("acp_unregister_memory")) return -1;
-    if (sea_unregister(address_of(atkey)) != SEA_OK) {
-        report_sea("acp_unregister_memory");
-        return -1;
-    }
-    mark(address_of(atkey), false);
-    return 0;
+    const sea_addr start = address_of(atkey);
+    const bool was_marked = unmark(start); // before another thread may be given the same slice
+    if (sea_unregister(start) == SEA_OK) return 0;
+    report_sea("acp_unregister_memory");
+    if (was_marked) mark(start);
+    return -1;
 }
 
 acp_ga_t acp_query_ga(acp_atkey_t atkey, void *addr)
@@ -106,9 +118,7 @@ acp_ga_t acp_query_ga(acp_atkey_t atkey, void *addr)
         return ACP_GA_NULL;
     }
     const auto into = std::uint64_t(static_cast<char *>(addr) - memory);
-    if (into < first_slice &&
-        (sea_local(start + into) == addr || (into > 0 && sea_local(start + into - 1) == static_cast<char *>(addr) - 1)))
-        return atkey + into;
+    if (into < first_slice && sea_local_range(start, into)) return atkey + into; // `into` bytes lie before it
     report("acp_query_ga", "%p is not inside the registration %#llx, which starts at %p", addr, word(atkey), memory);
     return ACP_GA_NULL;
 }

@@ -118,6 +118,7 @@ int main(int argc, char **argv)
         ++ran;
     }
     EQUAL(acp_finalize(), 0);
+    EQUAL(acp_query_starter_ga(0), ACP_GA_NULL);
     if (ran == 0) std::cerr << "no step's name contains '" << only << "'\n";
     if (self.me == 0 && failures == 0) std::cout << "acp: " << ran << " steps correct on " << self.n << " processes\n";
     return failures == 0 && ran > 0 ? 0 : 1;

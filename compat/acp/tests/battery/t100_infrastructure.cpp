@@ -117,6 +117,23 @@ STEP(wrong_registrations_are_told)
     ERROR_OF("called before", EQUAL(acp_init(nullptr, nullptr), -1));
 }
 
+STEP(a_registration_ends_where_the_next_one_begins)
+{
+    constexpr std::size_t size = 1 << 20; // as far apart as addresses of registrations are
+    std::vector<char> memory(3 * size);
+    const acp_atkey_t one = acp_register_memory(memory.data(), size, 1);
+    const acp_atkey_t two = acp_register_memory(memory.data() + size, size, 2);
+    const acp_ga_t start = acp_query_ga(one, memory.data());
+    EQUAL(acp_query_ga(one, memory.data() + size - 1), start + size - 1);
+    EQUAL(acp_query_ga(one, memory.data() + size), start + size);
+    EQUAL(acp_query_color(acp_query_ga(two, memory.data() + size)), 2);
+    ERROR_OF("is not inside", EQUAL(acp_query_ga(one, memory.data() + size + 1), ACP_GA_NULL));
+    ERROR_OF("is not inside", EQUAL(acp_query_ga(one, memory.data() + size + 100), ACP_GA_NULL));
+    ERROR_OF("is not inside", EQUAL(acp_query_ga(two, memory.data()), ACP_GA_NULL));
+    EQUAL(acp_unregister_memory(one), 0);
+    EQUAL(acp_unregister_memory(two), 0);
+}
+
 STEP(an_unregistered_address_of_another_is_told)
 {
     if (self.n < 2) return;

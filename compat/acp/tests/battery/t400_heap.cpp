@@ -4,6 +4,7 @@
 #include "random.hpp"
 
 #include <map>
+#include <thread>
 
 using namespace battery;
 
@@ -85,6 +86,28 @@ STEP(starting_anew_gives_new_ranks_and_empty_memory)
         acp_free(ga);
         acp_sync();
     }
+}
+
+STEP(what_threads_have_registered_ends_when_all_starts_anew)
+{
+    static char memory[64];
+    std::vector<std::thread> threads;
+    std::vector<std::vector<acp_atkey_t>> kept(4);
+    for (std::vector<acp_atkey_t> &keys : kept)
+        threads.emplace_back([&keys] {
+            for (int i = 0; i < often(20000); ++i) {
+                const acp_atkey_t key = acp_register_memory(memory, sizeof memory, 0);
+                if (i % 16 == 0)
+                    keys.push_back(key);
+                else
+                    EQUAL(acp_unregister_memory(key), 0);
+            }
+        });
+    for (std::thread &t : threads) t.join();
+    EQUAL(acp_reset(self.me), 0);
+    for (const std::vector<acp_atkey_t> &keys : kept)
+        for (acp_atkey_t key : keys) EQUAL(acp_query_address(key), nullptr);
+    acp_sync();
 }
 
 STEP(ranks_that_are_no_permutation_are_refused)
