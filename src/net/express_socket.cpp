@@ -4,7 +4,6 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <utility>
 
 namespace onesea::net {
 namespace {
@@ -50,7 +49,13 @@ int express_socket::open_like(int main)
 
 bool express_socket::connect_to(const endpoint &peer, int main)
 {
-    const bool opened = !std::exchange(tried_, true) && (fd_ = open_like(main)) >= 0;
+    bool opened = false;
+    if (fd_ < 0) {
+        if (calls_to_pass_ > 0) return --calls_to_pass_, false;
+        fd_ = open_like(main);
+        opened = fd_ >= 0;
+        if (!opened) calls_to_pass_ = calls_between_tries;
+    }
     if (fd_ < 0) return false;
     peer_ = peer;
     connected_ = connect(fd_, &peer.any, peer.size) == 0;

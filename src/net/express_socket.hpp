@@ -14,6 +14,8 @@ namespace onesea::net {
 
 class express_socket {
   public:
+    static constexpr unsigned calls_between_tries = 10'000; // one a millisecond while most packets are of one peer
+
     express_socket() = default;
     ~express_socket();
     express_socket(const express_socket &) = delete;
@@ -23,7 +25,8 @@ class express_socket {
     bool leads_to(const endpoint &peer) const { return fd_ >= 0 && connected_ && peer_ == peer; }
     bool plain() const { return state_ == state::plain; }
 
-    // Opens it if need be, as a copy of `main`, once. True: it has been opened.
+    // Opens it if need be, as a copy of `main`. True: it has been opened. Where that fails it is tried again after many
+    // calls: descriptors and memory that were short may be there then.
     bool connect_to(const endpoint &peer, int main);
 
     // What a receive gave: one datagram of that size, many in one, or nothing.
@@ -34,7 +37,8 @@ class express_socket {
   private:
     enum class state : std::uint8_t { joining, draining, plain };
     int fd_ = -1;
-    bool tried_ = false, connected_ = false, gro_ = false;
+    bool connected_ = false, gro_ = false;
+    unsigned calls_to_pass_ = 0; // before it is tried again
     state state_ = state::joining;
     unsigned run_ = 0; // of datagrams that speak for the other state
     endpoint peer_;
