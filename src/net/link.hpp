@@ -148,7 +148,10 @@ class link {
     outbox outbox_;
     std::uint64_t held_since_ = 0;                // its front waits for company; 0: it has not been looked at
     std::size_t released_ = 0;                    // bytes of the outbox that wait for nobody any more
-    std::size_t release_;                         // as many need not wait for company
+    std::uint32_t release_;                       // as many need not wait for company
+    std::uint32_t seen_bytes_ = 0;                // so many were there when it was looked at last and had to wait,
+    std::uint32_t seen_after_ = 0;                // so long after the first look
+    bool company_over_ = false;                   // an acknowledgement has ended the wait
     ring_queue<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
     std::uint64_t first_bundle_ = 0;
     ring_queue<piece> again_; // to be sent again
@@ -195,8 +198,8 @@ class link {
     };
     using held_bundles = std::map<std::uint64_t, held_bundle>;
     held_bundles held_;
-    std::size_t held_bytes_ = 0;
-    std::size_t unacked_in_ = 0; // bytes, charged, since the last ack went out
+    std::uint32_t held_bytes_ = 0;
+    std::uint32_t unacked_in_ = 0; // bytes, charged, since the last ack went out
     std::uint64_t ack_at_ = never;
     std::uint32_t grant_;
     std::uint32_t bundles_in_ = 0; // executed, modulo 2^32
@@ -210,9 +213,11 @@ class link {
     std::size_t next_charge() const;
     std::size_t enough() const;
     bool window_open(std::size_t charge) const;
-    bool fills_own_window(std::size_t charge) const;
+    bool fills_own_window(std::size_t content) const;
     bool front_may_go(std::uint64_t now) const;
     bundle *next_bundle(std::uint64_t now);
+    void note_wait(std::uint64_t now);
+    void note_rest(std::size_t taken);
     bundle *find(std::uint64_t number);
     void build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, datagram *result);
     void send_again(bundle *b, unsigned part);

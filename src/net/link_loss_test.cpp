@@ -53,3 +53,22 @@ TEST(link, asks_for_an_answer_when_what_goes_again_fills_the_window)
         EXPECT_LT(w.net.now() - begin, ack_delay / 2) << "a few windows of 20 us each";
     }
 }
+
+// Whatever is left of the window behind its last packet: that one asks, since nothing can go behind it.
+TEST(link, asks_for_an_answer_with_the_last_packet_of_its_own_window)
+{
+    for (std::uint32_t wide = 20'000; wide < 22'400; wide += 8) {
+        SCOPED_TRACE(wide);
+        const path_tuning narrow{.window = wide};
+        world w(1, {}, secure_mode::auth, 1472, default_give_up, {&narrow, &usual_tuning});
+        grant_much(w);
+        w.a.ask(1000, false, false, false);
+        w.b.ask(1000, false, false, false);
+        ASSERT_TRUE(w.finish()) << "the grants are known now";
+        const auto begin = w.net.now();
+        w.a.ask(60'000, true, false, false);
+        ASSERT_TRUE(w.finish());
+        w.expect_all_good();
+        EXPECT_LT(w.net.now() - begin, ack_delay) << "a few windows of 20 us each";
+    }
+}

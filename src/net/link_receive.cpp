@@ -29,7 +29,7 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
     bool first = !any_in_ || number > largest_in_;
     if (first && any_in_ && number > largest_in_ + 1) ack_now_ |= (packet.header.flags & packet_flags::bundle) != 0;
     if (packet.header.flags & packet_flags::bundle) {
-        unacked_in_ += charge_of(packet.content.size() + header_bytes + cipher_.tag_size());
+        unacked_in_ += std::uint32_t(charge_of(packet.content.size() + header_bytes + cipher_.tag_size()));
         ack_now_ |= asks;
         ack_at_ = std::min(ack_at_, now + ack_delay);
         take_bundle(packet);
@@ -92,12 +92,13 @@ void link::take_bundle(const packet_view &packet)
     if (!held_.empty()) {
         const auto held = held_.find(number);
         if (held != held_.end() && held->second.parts == 0) return;
-        if (held != held_.end() && !packet.part.count) let_go(held);
+        if (held != held_.end() && !packet.part.count && !is_early(packet.header)) let_go(held);
     }
     if (packet.part.count) return take_part(packet);
     if (!is_early(packet.header)) return run_bundle(packet.header, packet.content);
     const auto held = hold(number, packet.content.size());
     if (held == held_.end()) return;
+    held->second.parts = 0;
     held->second.packet = packet.header.number;
     std::memcpy(held->second.content.data(), packet.content.data(), packet.content.size());
 }
@@ -115,19 +116,22 @@ void link::run_bundle(const packet_header &h, std::span<const std::byte> content
     if (!held_.empty()) run_held();
 }
 
-// end(): there is no room. For the bundle that all others may wait for there always is.
+// In the place of what has come of it: parts were acknowledged, and stay until all of it can take that place. end():
+// there is no room. For the bundle that all others may wait for there always is.
 link::held_bundles::iterator link::hold(std::uint64_t bundle, std::size_t bytes)
 {
-    if (held_bytes_ + bytes > hold_bytes && bundle != bundles_done_.floor()) return held_.end();
-    held_bytes_ += bytes;
-    const auto held = held_.try_emplace(bundle).first;
+    auto held = held_.find(bundle);
+    const std::size_t others = held_bytes_ - (held != held_.end() ? held->second.content.size() : 0);
+    if (others + bytes > hold_bytes && bundle != bundles_done_.floor()) return held_.end();
+    if (held == held_.end()) held = held_.try_emplace(bundle).first;
     held->second.content.resize(bytes);
+    held_bytes_ = std::uint32_t(others + bytes);
     return held;
 }
 
 void link::let_go(held_bundles::iterator held)
 {
-    held_bytes_ -= held->second.content.size();
+    held_bytes_ -= std::uint32_t(held->second.content.size());
     held_.erase(held);
 }
 
@@ -151,7 +155,7 @@ void link::take_part(const packet_view &packet)
     b.packet = packet.header.number;
     if (is_early(packet.header)) return;
     const auto content = std::exchange(b.content, {});
-    held_bytes_ -= content.size();
+    held_bytes_ -= std::uint32_t(content.size());
     held_.erase(held);
     run_bundle(packet.header, content);
 }
@@ -171,7 +175,7 @@ void link::run_held()
 {
     while (!held_.empty() && held_.begin()->first == bundles_done_.floor() && held_.begin()->second.parts == 0) {
         auto ready = held_.extract(held_.begin());
-        held_bytes_ -= ready.mapped().content.size();
+        held_bytes_ -= std::uint32_t(ready.mapped().content.size());
         execute(ready.mapped().content);
         note_bundle_executed(ready.key());
         note_executed(ready.mapped().packet);
@@ -297,7 +301,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         unanswered_probes_ = 0;
         probes_due_ = 0;
         probe_from_ = now;
-        if (!outbox_.empty()) held_since_ = 1; // an acknowledgement ends the wait for company
+        company_over_ = !outbox_.empty();
     }
     adapt_to_path();
 }
@@ -331,7 +335,7 @@ void link::find_lost(std::uint64_t now)
 // A front that a closed window keeps back goes when an acknowledgement comes, not at a time.
 bool link::waits_only_for_company() const
 {
-    if (outbox_.empty() || held_since_ <= 1 || !held_for_company(0)) return false;
+    if (outbox_.empty() || held_since_ == 0 || !held_for_company(0)) return false;
     return bundles_.size() < bundle_window && window_open(next_charge());
 }
 

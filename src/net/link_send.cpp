@@ -12,7 +12,8 @@ namespace onesea::net {
 link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool)
     : config_(config), own_row_(config.row ? nullptr : std::make_unique<pair_row>()),
       row_(config.row ? *config.row : *own_row_), counts_(row_.counts), cipher_(cipher), sink_(to),
-      max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool), release_(config.tuning->batch),
+      max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool),
+      release_(std::uint32_t(config.tuning->batch)),
       grant_(std::uint32_t(std::min<std::size_t>(first_grant, config.tuning->window)))
 {
     adapt_to_path();
@@ -59,19 +60,20 @@ std::size_t link::window() const
 
 bool link::window_open(std::size_t charge) const { return in_flight_ == 0 || in_flight_ + charge <= window(); }
 
-// Nothing may go behind a packet of that charge, and the peer, which acknowledges every quarter of its grant, has no
-// reason yet to answer.
-bool link::fills_own_window(std::size_t charge) const
+// Nothing may go behind a packet with that content, and an acknowledgement at most, and the peer, which acknowledges
+// every quarter of its grant, has no reason yet to answer.
+bool link::fills_own_window(std::size_t content) const
 {
+    constexpr std::size_t around = header_bytes + tag_bytes + max_ack_bytes;
     const std::size_t own = std::min(congestion_.bytes(), std::size_t(config_.tuning->window));
-    return own < peer_grant_ / 2 && in_flight_ + charge + next_charge() > own;
+    return own < peer_grant_ / 2 && in_flight_ + charge_of(content + around) + next_charge() > own;
 }
 
 // Nearly a full send: cutting one in packets costs the kernel a fraction of so many sends.
 std::size_t link::enough() const
 {
     const std::size_t send = std::min(gso_bytes, most_in_one_send());
-    return std::min(release_, std::max(most_in_datagram(), send - std::min(send, max_datagram_)));
+    return std::min<std::size_t>(release_, std::max(most_in_datagram(), send - std::min(send, max_datagram_)));
 }
 
 // A few packets may be data and the flag behind them, after which the program computes; behind more others come.
@@ -84,7 +86,8 @@ bool link::company_is_likely(std::uint64_t now) const
 
 bool link::held_for_company(std::uint64_t now) const
 {
-    if (flushed_ || released_ > 0 || outbox_.bytes() >= enough() || !company_is_likely(now)) return false;
+    if (flushed_ || released_ > 0 || company_over_ || outbox_.bytes() >= enough()) return false;
+    if (!company_is_likely(now)) return false;
     return held_since_ == 0 || now < held_since_ + hold_limit;
 }
 
@@ -97,12 +100,13 @@ bool link::front_may_go(std::uint64_t now) const
 bundle *link::next_bundle(std::uint64_t now)
 {
     if (!front_may_go(now)) {
-        if (!outbox_.empty() && held_since_ == 0) held_since_ = now;
+        note_wait(now);
         return nullptr;
     }
     if (bundles_.empty()) silence_ = 0;
     if (held_since_ > 0) crowd_came_ = queued_ >= least_crowd;
-    held_since_ = 0;
+    const bool late = held_since_ > 0 && now >= held_since_ + hold_limit;
+    company_over_ = false;
     // Full packets have no room for an acknowledgement; the first of them gets some, or one would have to go alone.
     const std::size_t for_ack = any_in_ && (ack_now_ || ack_at_ != never) ? ack_fixed_bytes + 8 : 0;
     const std::size_t before = outbox_.bytes(), full = before - before % most_content_;
@@ -110,15 +114,34 @@ bundle *link::next_bundle(std::uint64_t now)
         if (in_flight_ == 0)
             release_ = crowd_came_ ? 2 * config_.tuning->batch : config_.tuning->batch;
         else if (before >= release_)
-            release_ = std::min(2 * release_, gso_bytes);
-        released_ = full ? full - for_ack : before;
+            release_ = std::uint32_t(std::min<std::size_t>(2 * release_, gso_bytes));
+        released_ = full && !late ? full - for_ack : before;
     }
     bundles_.push_back(outbox_.take(most_content_ - for_ack));
+    note_rest(before - outbox_.bytes());
     released_ -= std::min(released_, before - outbox_.bytes());
     if (outbox_.bytes() < std::min<std::size_t>(released_, most_content_)) released_ = 0;
     bundle *b = bundles_.back().get();
     b->number = first_bundle_ + bundles_.size() - 1;
     return b;
+}
+
+void link::note_wait(std::uint64_t now)
+{
+    if (outbox_.empty()) return;
+    if (held_since_ == 0) held_since_ = now;
+    seen_after_ = std::uint32_t(std::min<std::uint64_t>(now - held_since_, UINT32_MAX));
+    seen_bytes_ = std::uint32_t(std::min<std::size_t>(outbox_.bytes(), UINT32_MAX));
+}
+
+// What stays behind has waited since the first look, or since the last one if it was not there then.
+void link::note_rest(std::size_t taken)
+{
+    seen_bytes_ -= std::uint32_t(std::min<std::size_t>(seen_bytes_, taken));
+    if (outbox_.empty())
+        held_since_ = 0;
+    else if (held_since_ > 0 && seen_bytes_ == 0)
+        held_since_ += std::exchange(seen_after_, 0);
 }
 
 bundle *link::find(std::uint64_t number)
@@ -201,7 +224,7 @@ bool link::build(std::uint64_t now, datagram *result)
     if (probes_due_ && build_probe(now, result)) return true;
     if (build_again(now, result)) return true;
     if (bundle *b = next_bundle(now)) {
-        bool last = !front_may_go(now) || fills_own_window(charge_of(b->bytes));
+        bool last = !front_may_go(now) || fills_own_window(b->bytes);
         bool often = !b->parts.empty() && b->number % 64 == 63;
         build_packet(b, 0, now, often || (last && (b->asks || !outbox_.empty())), result);
         return true;

@@ -175,11 +175,11 @@ struct follow_up {
         }
     }
     ~follow_up() { l.settle_all(SEA_OK); }
-    void send(unsigned n)
+    void send(unsigned n, std::size_t size = 1000)
     {
         outgoing m;
         m.payload = bytes.data();
-        m.bytes = bytes.size();
+        m.bytes = size;
         while (n-- > 0) l.send(m);
     }
     unsigned build_at(std::uint64_t now)
@@ -216,6 +216,30 @@ TEST(link, what_waits_for_company_goes_when_its_time_has_come)
     EXPECT_GE(packets, 2u) << "all full ones of them";
     f.l.flush();
     EXPECT_EQ(packets + f.build_at(2000 + hold_limit), 3u);
+}
+
+// Two of these fill a packet exactly. The last one has waited as long as the others.
+TEST(link, what_is_left_behind_full_packets_when_the_time_has_come_goes_too)
+{
+    follow_up f;
+    f.send(3, 688);
+    EXPECT_EQ(f.build_at(1000), 0u);
+    EXPECT_EQ(f.build_at(1000 + hold_limit), 2u);
+}
+
+TEST(link, what_is_left_behind_full_packets_does_not_wait_anew)
+{
+    follow_up f;
+    f.send(5, 688);
+    f.send(1, 400);
+    EXPECT_EQ(f.build_at(1000), 0u);
+    f.send(1, 136);
+    EXPECT_EQ(f.build_at(hold_limit), 2u) << "it was enough; another two and a half messages stay";
+    EXPECT_LE(f.l.deadline(), 1000 + hold_limit);
+    EXPECT_EQ(f.build_at(1000 + hold_limit), 1u);
+    f.send(3, 688);
+    EXPECT_EQ(f.build_at(2000 + hold_limit), 0u) << "they have waited for nothing yet";
+    EXPECT_EQ(f.build_at(2000 + 2 * hold_limit), 2u);
 }
 
 // The acknowledgement of those before may be late. They are no reason to wait for others, which are not in sight.
