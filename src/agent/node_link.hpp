@@ -31,8 +31,8 @@ class node_link {
     }
     void hang_up() { line_.reset(); } // the agent then kills its ranks and ends
     pid_t pid() const { return pid_; }
-    void stop_connecting() const; // ssh would wait for its own limits; nothing runs at the other end yet
-    void kill_now() const;        // the process and what it has started to reach the agent
+    void stop_connecting() const;   // ssh would wait for its own limits; nothing runs at the other end yet
+    void kill_now() const;          // the process and what it has started to reach the agent
     std::string error_text() const; // what ssh said, without the last end of line
 
     // Filled in by the launcher as the conversation goes on.
