@@ -96,12 +96,12 @@ typedef int64_t acp_handle_t;
 /* All of these only start the access and return its handle, or ACP_HANDLE_NULL: failed, nothing was done. How many are
  * under way is not limited. `order` is the start condition: ACP_HANDLE_NULL: none. A handle: after that access.
  * ACP_HANDLE_ALL, ACP_HANDLE_CONT: after all earlier accesses of this process. One that waits for its condition holds
- * up no other. If the access that its handle names fails or has failed, it fails too, now or later; so does one that names
- * an access before the last 65536 failures that did not follow each other. After ACP_HANDLE_ALL and ACP_HANDLE_CONT it
- * starts whatever became of the others. An access that fails after its call counts as complete; the failure is told when
- * it is found to be complete. Small copies (up to 1 KB) without a start condition to
- * one process of another node, made one after the other, may count as one access in this: if one of them fails, what
- * waits for another of them fails too. */
+ * up no other. If the access that its handle names fails or has failed, it fails too, now or later; so does one that
+ * names an access before the last 65536 failures that did not follow each other. After ACP_HANDLE_ALL and
+ * ACP_HANDLE_CONT it starts whatever became of the others. An access that fails after its call counts as complete; the
+ * failure is told when it is found to be complete. Small copies (up to 1 KB) without a start condition to one process
+ * of another node, made one after the other, may count as one access in this: if one of them fails, what waits for
+ * another of them fails too. */
 
 /* Copies `size` bytes (0 is allowed, and then the addresses mean nothing) between any two global addresses; both may be
  * of other processes. Complete when the data is at `dst`. The source must not change before. The ranges must not

@@ -62,8 +62,8 @@ typedef struct segbufitem *acp_segbuf_t;
 
 /* Make the source's end of a buffer to `dst_rank`, or the destination's end of one from `src_rank`. Do not wait. The
  * n-th that the source makes for the destination meets the n-th that the destination makes for it; their sizes must be
- * equal. `buf` has segsize * segnum bytes and belongs to both until the end is disconnected or freed. ACP_SEGBUF_NULL: no
- * such rank, this rank, no memory there, a size or number of 0. */
+ * equal. `buf` has segsize * segnum bytes and belongs to both until the end is disconnected or freed. ACP_SEGBUF_NULL:
+ * no such rank, this rank, no memory there, a size or number of 0. */
 acp_segbuf_t acp_create_src_segbuf(int dst_rank, void *buf, size_t segsize, size_t segnum);
 acp_segbuf_t acp_create_dst_segbuf(int src_rank, void *buf, size_t segsize, size_t segnum);
 

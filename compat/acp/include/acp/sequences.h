@@ -222,8 +222,8 @@ void acp_merge_list(acp_list_t list1, acp_list_t list2,
                     int (*comp)(const acp_element_t elem1, const acp_element_t elem2));
 
 /* Move the element at it2, or those from `start` to before `end`, before the first place. The end is not moved. One
- * message for the second form, or messages for each if the lists lie on two processes. The first form asks for the place
- * behind it2 before that: what others insert there in between is moved, too; if they remove that element the call
+ * message for the second form, or messages for each if the lists lie on two processes. The first form asks for the
+ * place behind it2 before that: what others insert there in between is moved, too; if they remove that element the call
  * fails. */
 void acp_splice_list(acp_list_it_t it1, acp_list_it_t it2);
 void acp_splice_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end);
