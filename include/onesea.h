@@ -183,6 +183,10 @@ int sea_heap_free(sea_addr address);
 /* Capacity of a heap and bytes now allocated in it (rounded to 64 each), of any rank. Either output may be NULL. */
 int sea_heap_usage(int rank, size_t *capacity, size_t *used);
 
+/* The first live allocation of this rank's own heap that starts at `from` (SEA_NULL: the beginning) or behind; SEA_NULL
+ * if there is none. So a program finds what it has not freed. Errors: SEA_ERR_ADDRESS (not in this rank's heap). */
+int sea_heap_next(sea_addr from, sea_addr *allocation);
+
 /* Lets others reach `bytes` (> 0) of this process's own memory at `memory`: heap, stack, static, mapped file. The
  * range must stay mapped until sea_unregister(). SEA_READ_ONLY: puts and atomics give SEA_ERR_ACCESS. Ranges may
  * overlap; each registration has its own address. Errors: SEA_ERR_ACCESS (not mapped), SEA_ERR_MEMORY. */

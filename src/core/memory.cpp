@@ -137,6 +137,20 @@ int sea_heap_usage(int rank, size_t *capacity, size_t *used)
     return SEA_OK;
 }
 
+int sea_heap_next(sea_addr from, sea_addr *allocation)
+{
+    if (int s = check_started("sea_heap_next")) return s;
+    if (!allocation) return fail(SEA_ERR_INVALID, "sea_heap_next: the output is null");
+    auto &e = engine();
+    shm::heap *heap = e.shm->heap_of(e.rank);
+    if (from != SEA_NULL && (rank_of(from) != e.rank || sea_addr_offset(from) > heap->capacity()))
+        return fail(SEA_ERR_ADDRESS, "sea_heap_next: {:#x} (rank {}, offset {:#x}) is not in the heap of rank {}", from,
+                    rank_of(from), sea_addr_offset(from), e.rank);
+    const std::uint64_t offset = heap->next(sea_addr_offset(from));
+    *allocation = offset ? std::uint64_t(e.rank) << SEA_OFFSET_BITS | offset : SEA_NULL;
+    return SEA_OK;
+}
+
 int sea_register(void *memory, size_t bytes, unsigned flags, sea_addr *address)
 {
     if (int s = check_started("sea_register")) return s;

@@ -3,6 +3,7 @@
 
 #include "shm/arena.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -248,6 +249,16 @@ bool heap::extent(std::uint64_t offset, std::uint64_t *first, std::uint64_t *end
     *first = std::uint64_t(block) * heap_granule;
     *end = *first + std::uint64_t(extent_[block]) * heap_granule;
     return true;
+}
+
+std::uint64_t heap::next(std::uint64_t offset)
+{
+    lock guard(*this);
+    const std::uint64_t from =
+        std::max<std::uint64_t>(first_granule, offset / heap_granule + (offset % heap_granule > 0));
+    if (from >= control_->high) return 0;
+    const void *found = std::memchr(live_ + from, start_mark, control_->high - from);
+    return found ? std::uint64_t(static_cast<const unsigned char *>(found) - live_) * heap_granule : 0;
 }
 
 std::uint64_t heap::capacity() const { return std::uint64_t(control_->granules) * heap_granule; }

@@ -41,6 +41,9 @@ class heap {
     // True if offset .. offset + bytes lies inside one allocation. No lock.
     bool contains(std::uint64_t offset, std::uint64_t bytes) const;
 
+    // Offset of the first allocation that starts there or behind, 0 if none does.
+    std::uint64_t next(std::uint64_t offset);
+
     // The allocation that holds this byte: first and end offset; false if there is none.
     bool extent(std::uint64_t offset, std::uint64_t *first, std::uint64_t *end);
 

@@ -57,6 +57,28 @@ TEST_F(HeapTest, refuses_zero_too_much_and_stray_frees)
     EXPECT_EQ(h.used(), 0u);
 }
 
+TEST_F(HeapTest, finds_its_allocations_in_order)
+{
+    heap h(meta_);
+    EXPECT_EQ(h.next(0), 0u);
+    const auto a = h.allocate(1000), gap = h.allocate(100000), b = h.allocate(64);
+    EXPECT_TRUE(h.release(gap));
+    EXPECT_EQ(h.next(0), a);
+    EXPECT_EQ(h.next(a), a);
+    EXPECT_EQ(h.next(a + 1), b);
+    EXPECT_EQ(h.next(a + 64), b);
+    EXPECT_EQ(h.next(b), b);
+    EXPECT_EQ(h.next(b + 64), 0u);
+    EXPECT_EQ(h.next(size), 0u);
+    EXPECT_EQ(h.next(~std::uint64_t(0)), 0u);
+    EXPECT_TRUE(h.release(b));
+    EXPECT_EQ(h.next(a + 64), 0u);
+    EXPECT_TRUE(h.release(a));
+    EXPECT_EQ(h.next(0), 0u);
+    const auto all = h.allocate(size - 1024);
+    EXPECT_EQ(h.next(0), all);
+}
+
 TEST_F(HeapTest, gives_the_last_byte_and_merges_all_back)
 {
     heap h(meta_);

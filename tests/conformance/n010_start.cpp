@@ -22,6 +22,7 @@ void check_refused()
     CHECK_STATUS(SEA_ERR_STATE, sea_finalize());
     CHECK_STATUS(SEA_ERR_STATE, sea_heap_alloc(0, 64, &address));
     CHECK_STATUS(SEA_ERR_STATE, sea_heap_usage(0, nullptr, nullptr));
+    CHECK_STATUS(SEA_ERR_STATE, sea_heap_next(SEA_NULL, &address));
     CHECK_STATUS(SEA_ERR_STATE, sea_register(word, 64, 0, &address));
     CHECK_STATUS(SEA_ERR_STATE, sea_put(64, word, 8, nullptr));
     CHECK_STATUS(SEA_ERR_STATE, sea_get(word, 64, 8, nullptr));

@@ -2,6 +2,7 @@
 // The global heap: any rank allocates and frees on any rank.
 #include "places.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace proof;
@@ -203,4 +204,29 @@ STEP(106, freed_memory_is_out_of_reach_until_it_is_given_again)
             CHECK_OK(sea_heap_free(b));
         }
     }
+}
+
+LIGHT_STEP(107, heap_tells_what_is_allocated_in_it)
+{
+    std::vector<sea_addr> mine(5);
+    t.sync();
+    for (sea_addr &a : mine) REQUIRE_OK(sea_heap_alloc(t.rank, 3000, &a));
+    REQUIRE_OK(sea_heap_free(mine[2]));
+    mine.erase(mine.begin() + 2);
+    std::size_t found = 0;
+    sea_addr a = SEA_NULL;
+    for (sea_addr from = SEA_NULL; sea_heap_next(from, &a) == SEA_OK && a != SEA_NULL; from = a + 1) {
+        CHECK(a >= from);
+        CHECK(sea_local(a) != nullptr);
+        found += std::size_t(std::count(mine.begin(), mine.end(), a));
+    }
+    CHECK_EQ(mine.size(), found);
+    const sea_addr start = sea_addr(t.rank) << SEA_OFFSET_BITS;
+    CHECK_OK(sea_heap_next(start + capacity_of(t.rank), &a));
+    CHECK_EQ(SEA_NULL, a);
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_heap_next(start + capacity_of(t.rank) + 1, &a));
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_heap_next(sea_addr(t.rank + 1) << SEA_OFFSET_BITS, &a));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_heap_next(SEA_NULL, nullptr));
+    for (sea_addr one : mine) CHECK_OK(sea_heap_free(one));
+    t.sync();
 }

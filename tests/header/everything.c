@@ -208,7 +208,7 @@ static void collectives(int me, int n)
 int main(void)
 {
     sea_config config;
-    sea_addr there = SEA_NULL;
+    sea_addr there = SEA_NULL, own_first = SEA_NULL;
     sea_pair_stats stats;
     size_t capacity = 0, used = 0;
     int right;
@@ -230,6 +230,8 @@ int main(void)
     OK(sea_counter_wait(&handled, 1, 30.0));
     OK(sea_heap_usage(right, &capacity, &used));
     EXPECT(capacity >= used && used >= 4096);
+    EXPECT(sea_heap_next(SEA_NULL, &own_first) == SEA_OK);
+    EXPECT(own_first == SEA_NULL || sea_addr_rank(own_first) == sea_rank());
     OK(sea_heap_free(there));
     sea_own_stats own;
     OK(sea_stats_own(&own));
