@@ -23,8 +23,6 @@ constexpr std::size_t default_starter = 1 << 20;
 constexpr std::size_t granule = 64; // of the heap: what it allocates begins and ends at multiples
 constexpr std::size_t control_bytes = 64;
 
-std::size_t round_up(std::size_t bytes) { return (bytes + granule - 1) / granule * granule; }
-
 std::unique_ptr<rank_map> &map_in_use()
 {
     static auto &map = *new std::unique_ptr<rank_map>; // never destroyed: programs may finalize at their exit
@@ -103,17 +101,13 @@ int start(const options &given)
     return SEA_OK;
 }
 
-// Frees all that lies in the own heap but the starter memory and one more allocation. sea_heap_free() refuses what is
-// not the start of one.
-void empty_heap(sea_addr kept, std::size_t kept_bytes)
+// Frees all that lies in the own heap but the starter memory and one more allocation.
+void empty_heap(sea_addr kept)
 {
-    const job_state &j = job();
-    const sea_addr window = sea_addr(j.me) << SEA_OFFSET_BITS;
-    const std::size_t most = round_up(control_bytes + j.starter_bytes) + round_up(kept_bytes);
-    std::size_t used = 0;
-    for (std::uint64_t offset = granule; offset < j.heap_capacity; offset += granule) {
-        if (offset / granule % 4096 == 1 && (sea_heap_usage(j.me, nullptr, &used) || used <= most)) return;
-        if (const sea_addr a = window | offset; a != j.control && a != kept) sea_heap_free(a);
+    sea_addr from = SEA_NULL, a = SEA_NULL;
+    while (sea_heap_next(from, &a) == SEA_OK && a != SEA_NULL) {
+        if (a != job().control && a != kept) sea_heap_free(a);
+        from = a + granule;
     }
 }
 
@@ -233,7 +227,7 @@ int acp_reset(int rank)
     forget_segment_buffers();
     forget_workspaces();
     forget_registrations();
-    empty_heap(j.map ? j.map->table() : SEA_NULL, j.map ? j.map->table_bytes() : 0);
+    empty_heap(j.map ? j.map->table() : SEA_NULL);
     make_zero(j.starter_memory, j.starter_bytes);
     if (sea_barrier(SEA_TEAM_WORLD) == SEA_OK) return 0;
     report_sea("acp_reset");

@@ -75,7 +75,6 @@ int rank_map::make(int acp_rank, sea_addr word, std::unique_ptr<rank_map> *map)
     const std::size_t bytes = 2 * std::size_t(n) * sizeof(std::int32_t);
     const int first = first_of_node(me);
     auto made = std::unique_ptr<rank_map>(new rank_map);
-    made->bytes_ = bytes;
     sea_addr table = at_first;
     if (me == first) {
         if (me != 0 && sea_heap_alloc(me, bytes, &table) == SEA_OK)

@@ -22,7 +22,6 @@ class rank_map {
     int to_acp(int rank) const { return to_acp_[rank]; }
 
     sea_addr table() const { return table_; } // in this process's heap, or null
-    std::size_t table_bytes() const { return table_ ? bytes_ : 0; }
 
     // Before the heaps are emptied by their owners.
     ~rank_map();
@@ -31,7 +30,6 @@ class rank_map {
     const std::int32_t *from_acp_ = nullptr, *to_acp_ = nullptr;
     std::unique_ptr<std::int32_t[]> own_; // where the node's table cannot be mapped
     sea_addr table_ = SEA_NULL;           // not null: this process's heap has it
-    std::size_t bytes_ = 0;
 };
 
 } // namespace acp

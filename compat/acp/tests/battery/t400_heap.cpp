@@ -110,6 +110,20 @@ STEP(what_threads_have_registered_ends_when_all_starts_anew)
     acp_sync();
 }
 
+STEP(a_large_gap_does_not_delay_starting_anew)
+{
+    acp_sync();
+    const acp_ga_t gap = acp_malloc(128 << 20, self.me), behind = acp_malloc(64, self.me); // needs no page
+    CHECK(gap != ACP_GA_NULL && behind != ACP_GA_NULL);
+    acp_free(gap);
+    acp_sync();
+    const double before = processor_seconds();
+    EQUAL(acp_reset(self.me), 0);
+    CHECK(processor_seconds() - before < 0.3);
+    ERROR_OF("not the start", acp_free(behind));
+    acp_sync();
+}
+
 STEP(ranks_that_are_no_permutation_are_refused)
 {
     fill_words(1, 5);
