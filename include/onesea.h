@@ -92,7 +92,8 @@ int sea_init(const sea_config *config);
 
 /* Ends this rank's part: completes its operations, waits for all ranks of the job that live, releases everything.
  * Collective over the living ranks; no other thread may be inside the library. Open handles and teams become invalid.
- * Errors: SEA_ERR_TIMEOUT (with sea_set_timeout), or the first error of an operation that no fence has told. */
+ * Errors: SEA_ERR_STATE (also in a handler of active messages), SEA_ERR_TIMEOUT (with sea_set_timeout), or the first
+ * error of an operation that no fence has told. */
 int sea_finalize(void);
 
 /* 1 between a successful sea_init() and sea_finalize(), else 0. Any time, any thread. */

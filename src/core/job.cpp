@@ -316,6 +316,8 @@ int sea_init(const sea_config *config)
 int sea_finalize(void)
 {
     if (int s = check_started("sea_finalize")) return s;
+    if (inside_handler()) // exit() in a handler comes here, too
+        return fail(SEA_ERR_STATE, "sea_finalize: it waits for all handlers, so none of them can call it");
     auto &e = engine();
     int status = drain_and_leave();
     std::string text = status == SEA_OK ? "" : last_error();

@@ -384,3 +384,22 @@ STEP(709, a_handler_that_holds_up_the_dispatcher_is_counted_as_a_stall)
     CHECK_OK(sea_am_register(40, nullptr, nullptr));
     t.sync();
 }
+
+STEP(710, a_handler_cannot_leave_the_job)
+{
+    static std::atomic<int> status;
+    status = SEA_OK;
+    CHECK_OK(sea_am_register(
+        6,
+        [](const sea_am *, sea_am_complete_fn *, void **) -> void * {
+            status = sea_finalize();
+            return nullptr;
+        },
+        nullptr));
+    t.sync();
+    CHECK_OK(sea_am_send((t.rank + 1) % t.size, 6, nullptr, 0, nullptr, 0, nullptr));
+    CHECK_OK(sea_fence_all());
+    t.sync();
+    CHECK_STATUS(SEA_ERR_STATE, status.load());
+    CHECK_OK(sea_am_register(6, nullptr, nullptr));
+}

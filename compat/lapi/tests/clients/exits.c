@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usage: exits HOW. Task 0 calls exit(0) in a function that LAPI calls on a thread of its own: the "send" handler, the
  * "completion" handler or the error handler, which hears of a put with a send handler ("error"), of one without
- * ("fault") or of a message ("answer"). The others return from main. The job ends well. */
+ * ("fault") or of a message ("answer"). The others return from main. The job ends well.
+ * exits header: task 0 sends a message to itself whose header handler calls it. Such a one cannot leave the job well:
+ * the process ends, and the launcher ends the others. */
 #include <lapi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +42,19 @@ static void on_complete(lapi_handle_t *hndl, void *info)
     leave();
 }
 
+static void *on_header(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp,
+                       void **user_info)
+{
+    (void)hndl;
+    (void)uhdr;
+    (void)uhdr_len;
+    (void)msg_len;
+    (void)comp;
+    (void)user_info;
+    leave();
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     static char data[100000], from[sizeof data];
@@ -68,6 +83,11 @@ int main(int argc, char **argv)
         x.Am.tgt = 1;
         x.Am.hdr_hdl = 77;
         x.Am.cmpl_cntr = &done;
+    } else if (strcmp(how, "header") == 0) {
+        if (LAPI_Addr_set(h, (void *)on_header, 5) != LAPI_SUCCESS) return 5;
+        x.Am.Xfer_type = LAPI_AM_XFER;
+        x.Am.tgt = 0;
+        x.Am.hdr_hdl = 5;
     } else {
         x.Put.Xfer_type = LAPI_PUT_XFER;
         x.Put.tgt = 1;
