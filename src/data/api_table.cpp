@@ -73,10 +73,34 @@ struct key_call {
     {
         return fail(SEA_ERR_INVALID, "{}: {:#x} is a {}", part.function, part.table.address, name_of_kind(kind()));
     }
-    int insert(insert_mode mode)
+    // Makes it a request to insert.
+    int send(insert_mode mode, const sea_bytes &v = sea_memory(nullptr, 0))
     {
+        if (int s = value.take(part.function, "value", v)) return s;
         part.request.mode = std::uint8_t(mode);
-        return part.run(table_what::insert);
+        part.data = value.bytes();
+        part.owner_of_data = value.owner();
+        return SEA_OK;
+    }
+    // Calls prepare(): the request for the kind that the table is, as far as is known; then the part. Whatever turns
+    // out to have been remembered wrongly is prepared again.
+    template <class Prepare>
+    int insert(Prepare &&prepare)
+    {
+        part.depends_on_kind = true;
+        while (true) {
+            const int s = prepare();
+            if (s == SEA_OK) {
+                const int done = part.run(table_what::insert);
+                if (done != another_kind) return done;
+            } else if (s != another_kind) {
+                return s;
+            } else if (part.part.fresh) {
+                return wrong_kind();
+            } else if (int problem = part.find_anew()) {
+                return problem;
+            }
+        }
     }
 };
 
@@ -178,14 +202,13 @@ int sea_table_insert(sea_table table, sea_bytes key, sea_bytes value, int *inser
     key_call c("sea_table_insert", table);
     if (int s = c.find(key)) return s;
     const std::uint64_t one = 1;
-    const bool counts = c.kind() == SEA_TABLE_MULTISET;
-    if (counts) c.part.data = bytes_of(one);
-    if (c.kind() == SEA_TABLE_MAP) {
-        if (int s = c.value.take(c.part.function, "value", value)) return s;
-        c.part.data = c.value.bytes();
-    }
-    if (int s = c.insert(counts ? insert_mode::add : insert_mode::keep)) return s;
-    if (inserted) *inserted = counts || c.part.answer.result;
+    const int status = c.insert([&] {
+        if (c.kind() == SEA_TABLE_MAP) return c.send(insert_mode::keep, value);
+        if (c.kind() == SEA_TABLE_SET) return c.send(insert_mode::keep);
+        return c.send(insert_mode::add, sea_memory(&one, sizeof one));
+    });
+    if (status) return status;
+    if (inserted) *inserted = c.kind() == SEA_TABLE_MULTISET || c.part.answer.result;
     return SEA_OK;
 }
 
@@ -193,10 +216,9 @@ int sea_table_store(sea_table table, sea_bytes key, sea_bytes value, int *insert
 {
     key_call c("sea_table_store", table);
     if (int s = c.find(key)) return s;
-    if (c.kind() != SEA_TABLE_MAP) return c.wrong_kind();
-    if (int s = c.value.take(c.part.function, "value", value)) return s;
-    c.part.data = c.value.bytes();
-    if (int s = c.insert(insert_mode::replace)) return s;
+    const int status =
+        c.insert([&] { return c.kind() == SEA_TABLE_MAP ? c.send(insert_mode::replace, value) : another_kind; });
+    if (status) return status;
     if (inserted) *inserted = int(c.part.answer.result);
     return SEA_OK;
 }
@@ -205,9 +227,10 @@ int sea_table_add(sea_table table, sea_bytes key, uint64_t delta, uint64_t *befo
 {
     key_call c("sea_table_add", table);
     if (int s = c.find(key)) return s;
-    if (c.kind() == SEA_TABLE_SET) return c.wrong_kind();
-    c.part.data = bytes_of(delta);
-    if (int s = c.insert(insert_mode::add)) return s;
+    const int status = c.insert([&] {
+        return c.kind() == SEA_TABLE_SET ? another_kind : c.send(insert_mode::add, sea_memory(&delta, sizeof delta));
+    });
+    if (status) return status;
     if (before) *before = c.part.answer.result;
     return SEA_OK;
 }

@@ -41,7 +41,7 @@ int next_entry(const char *function, sea_table_it from, sea_table_scope scope, s
     const sea_table &t = from.table;
     for (auto index = std::uint64_t(from.part); index < t.parts; ++index, from.slot = 0, from.elem = SEA_NULL) {
         part_call c{function, t, index};
-        int s = c.find();
+        int s = c.find(from.elem == SEA_NULL && to_be_asked(scope, index));
         if (!s && concerns(c.part, scope)) s = next_in_part(c, std::uint64_t(from.slot), from.elem);
         if (s && !ended(c, s)) return s;
         if (s || c.answer.elem == 0) continue;
@@ -72,7 +72,7 @@ int each_part(const char *function, const sea_table &t, sea_table_scope scope, U
     int dead = -1;
     for (std::uint64_t index = 0; index < t.parts; ++index) {
         part_call c{function, t, index};
-        int s = c.find();
+        int s = c.find(to_be_asked(scope, index));
         if (!s && concerns(c.part, scope)) s = use(c);
         if (s && !ended(c, s)) return s;
         if (s && concerns(c.part, scope)) dead = c.part.rank();
@@ -156,7 +156,7 @@ int sea_table_scan_next(sea_table_scan *scan, void *buffer, size_t room, size_t 
         c.room = buffer;
         c.room_bytes = room;
         std::uint64_t slot = std::uint64_t(scan->slot);
-        int s = c.find();
+        int s = c.find(slot == 0 && scan->passed == 0 && to_be_asked(scan->scope, c.index));
         const bool mine = concerns(c.part, scan->scope);
         if (!s && mine) s = scan_part(c, &slot, &scan->passed, room);
         if (s && !ended(c, s)) {

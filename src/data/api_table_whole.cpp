@@ -89,7 +89,7 @@ struct transfer {
     {
         for (std::uint64_t index = 0; index < from.parts; ++index) {
             part_call c{function, from, index};
-            if (int s = c.find()) return s;
+            if (int s = c.find(to_be_asked(scope, index))) return s;
             if (!concerns(c.part, scope)) continue;
             if (int s = take_part(index)) return s;
         }
@@ -103,7 +103,7 @@ int kind_of(const char *function, const sea_table &t, sea_table_kind *kind)
 {
     if (int s = check_table(function, t)) return s;
     part_call c{function, t, 0};
-    const int s = c.find();
+    const int s = c.find(true);
     *kind = c.part.kind;
     return c.part.id != 0 ? SEA_OK : s; // that its rank has ended is told when it is needed
 }

@@ -119,14 +119,21 @@ bool concerns(const known_part &part, sea_table_scope scope)
     return scope == SEA_TABLE_ALL || part.rank() == core::own_rank();
 }
 
-int part_call::find()
+int part_call::find(bool anew)
 {
-    if (!recall(table, index, &part)) {
-        part_line line;
-        if (int s = look_up(function, table, index / parts_at_once * parts_at_once, &line)) return s;
-        keep(line);
-        part = {line.at[index % parts_at_once], line.id, line.kind, true};
-    }
+    const bool known = recall(table, index, &part);
+    if (known && !anew && core::alive(part.rank())) return SEA_OK;
+    const int s = find_anew();
+    // where the directory has ended no other table can have come
+    return known && s == SEA_ERR_DEAD ? core::check_rank(part.rank()) : s;
+}
+
+int part_call::find_anew()
+{
+    part_line line;
+    if (int s = look_up(function, table, index / parts_at_once * parts_at_once, &line)) return s;
+    keep(line);
+    part = {line.at[index % parts_at_once], line.id, line.kind, true};
     return core::check_rank(part.rank());
 }
 
@@ -171,11 +178,9 @@ int part_call::run(table_what what)
     int s = ask_once(what);
     const auto gone = [&] { return s == SEA_ERR_HANDLE && answer.slot == -1; };
     if (gone() && !part.fresh) {
-        part_line line;
-        if (int problem = look_up(function, table, index / parts_at_once * parts_at_once, &line)) return problem;
-        keep(line);
-        part = {line.at[index % parts_at_once], line.id, line.kind, true};
-        if (int problem = core::check_rank(part.rank())) return problem;
+        const sea_table_kind remembered = part.kind;
+        if (int problem = find_anew()) return problem;
+        if (depends_on_kind && part.kind != remembered) return another_kind;
         s = ask_once(what);
     }
     if (gone()) return no_table(function, table);

@@ -2,8 +2,9 @@
 // Tables from the caller's side: where their parts lie, and calls on them.
 //
 // Where parts lie is read from the directory, 8 at once, and kept in a store of fixed size. What is kept can be out of
-// date: the table was destroyed, another one may lie there. The part then does not know the table's id, and the
-// directory is asked again, which knows best.
+// date: the table was destroyed, another one may lie there, even of another kind. The part then does not know the
+// table's id, and the directory is asked again, which knows best. So nothing is refused for a kind that is remembered,
+// and no request that was made for it goes to a table of another kind.
 #pragma once
 
 #include "data/call.hpp"
@@ -22,6 +23,9 @@ struct known_part {
     int rank() const { return sea_addr_rank(at); }
 };
 
+// Not a status: the table is of another kind than was remembered; make the request anew.
+inline constexpr int another_kind = 2;
+
 // One call on one part.
 struct part_call {
     const char *function;
@@ -37,9 +41,13 @@ struct part_call {
     std::vector<std::byte> *output = nullptr; // or here
     part_answer answer = {};
 
-    // Finds the part; SEA_ERR_DEAD if its rank has ended.
-    int find();
-    // find(), if that has not been done, and the call.
+    bool depends_on_kind = false; // of the table: the request does
+
+    // Finds the part; SEA_ERR_DEAD if its rank has ended. anew: what is remembered of it is not believed, unless the
+    // directory has ended.
+    int find(bool anew = false);
+    int find_anew(); // asks the directory
+    // find(), if that has not been done, and the call. another_kind only if the request depends on it.
     int run(table_what what);
 
   private:
@@ -56,6 +64,12 @@ const char *name_of_kind(sea_table_kind kind);
 
 // Whether a call with this scope is about the part.
 bool concerns(const known_part &part, sea_table_scope scope);
+
+// Where a call goes by where parts lie, it asks for that once in 8 parts, so that the next ones are right, too.
+inline bool to_be_asked(sea_table_scope scope, std::uint64_t index)
+{
+    return scope == SEA_TABLE_LOCAL && index % parts_at_once == 0;
+}
 
 // From a position on, entries of a part as sea_table_scan_next() tells them. *next_slot, *passed: where to go on.
 int scan_part(part_call &c, std::uint64_t *slot, std::uint64_t *passed, std::size_t room);

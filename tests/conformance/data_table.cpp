@@ -35,6 +35,74 @@ STEP(500, of_racing_inserts_of_a_key_exactly_one_wins)
     }
 }
 
+namespace {
+
+// By rank 0: destroys tables and makes others until one has the handle of the first.
+sea_table successor(sea_table first, sea_table_kind kind, std::vector<int> ranks)
+{
+    sea_table made = first;
+    for (int i = 0; i < 630; ++i) {
+        REQUIRE_OK(sea_table_destroy(made));
+        REQUIRE_OK(sea_table_create(kind, ranks.data(), int(ranks.size()), first.slots, 0, &made));
+        if (made.address == first.address) return made;
+    }
+    CHECK(!"the handle came again");
+    return made;
+}
+
+// All ranks have used a table of that kind, then another one lies there.
+sea_table replaced(run &t, sea_table_kind before, sea_table_kind now)
+{
+    std::vector<int> ranks;
+    for (int r = 0; r < t.size; ++r) ranks.push_back(r);
+    sea_table table{};
+    if (t.rank == 0) REQUIRE_OK(sea_table_create(before, ranks.data(), t.size, 16, 0, &table));
+    CHECK_OK(sea_broadcast(SEA_TEAM_WORLD, 0, &table, sizeof table));
+    for (int i = 0; i < 20 * t.size; ++i)
+        CHECK_OK(sea_table_insert(table, of("key " + std::to_string(i)), of("value"), nullptr));
+    t.sync();
+    std::reverse(ranks.begin(), ranks.end());
+    if (t.rank == 0) table = successor(table, now, ranks);
+    t.sync();
+    return table;
+}
+
+} // namespace
+
+STEP(502, table_that_came_to_lie_where_another_was_is_not_taken_for_it)
+{
+    const std::string key = "key " + std::to_string(t.rank);
+    sea_table table = replaced(t, SEA_TABLE_MULTISET, SEA_TABLE_MAP);
+    int inserted = 0;
+    CHECK_OK(sea_table_insert(table, of(key), of("value"), &inserted));
+    CHECK_EQ(1, inserted);
+    CHECK(value_of(table, key) == "value");
+    t.sync();
+    std::uint64_t keys = 0;
+    CHECK_OK(sea_table_size(table, SEA_TABLE_LOCAL, &keys));
+    CHECK_EQ(t.size, sum_over_ranks(t, keys));
+    drop_table(t, table);
+
+    table = replaced(t, SEA_TABLE_SET, SEA_TABLE_MAP);
+    CHECK_OK(sea_table_store(table, of(key), of("value"), nullptr));
+    CHECK(value_of(table, key) == "value");
+    drop_table(t, table);
+
+    table = replaced(t, SEA_TABLE_SET, SEA_TABLE_MULTISET);
+    std::uint64_t before = 1;
+    CHECK_OK(sea_table_add(table, of(key), 5, &before));
+    CHECK_EQ(0, before);
+    drop_table(t, table);
+
+    table = replaced(t, SEA_TABLE_MAP, SEA_TABLE_SET);
+    CHECK_STATUS(SEA_ERR_INVALID, sea_table_store(table, of(key), of("value"), nullptr));
+    CHECK_OK(sea_table_insert(table, of(key), of("value"), &inserted));
+    std::size_t bytes = 1;
+    CHECK_OK(sea_table_get(table, of(key), nullptr, 0, &bytes, nullptr));
+    CHECK_EQ(0, bytes);
+    drop_table(t, table);
+}
+
 STEP(505, counts_of_all_ranks_and_threads_add_up)
 {
     const sea_table counts = shared_table(t, SEA_TABLE_MULTISET, 7, t.size - 1);
@@ -355,23 +423,31 @@ void check_bad_handles(sea_table map)
 
 } // namespace
 
+// Alone at that rank: where another one makes a table at the place of one that was destroyed, the handles may be equal.
+static void check_wrong_use(run &t, sea_table set, int peer)
+{
+    sea_table map;
+    REQUIRE_OK(sea_table_create(SEA_TABLE_MAP, &peer, 1, 9, peer, &map));
+    check_bad_arguments(set, map);
+    check_bad_handles(map);
+    CHECK_OK(sea_table_destroy(map));
+    CHECK_STATUS(SEA_ERR_HANDLE, sea_table_destroy(map));
+    CHECK_STATUS(SEA_ERR_HANDLE, sea_table_insert(map, of("k"), of("v"), nullptr));
+    const int wrong = t.size;
+    CHECK_STATUS(SEA_ERR_RANK, sea_table_create(SEA_TABLE_MAP, &wrong, 1, 9, peer, &map));
+    CHECK_STATUS(SEA_ERR_RANK, sea_table_create(SEA_TABLE_MAP, &peer, 1, 9, -1, &map));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_table_create(SEA_TABLE_MAP, &peer, 0, 9, peer, &map));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_table_create(SEA_TABLE_MAP, &peer, 1, 0, peer, &map));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_table_create(sea_table_kind(3), &peer, 1, 9, peer, &map));
+}
+
 STEP(545, wrong_use_is_an_error_that_names_the_thing)
 {
     const sea_table set = shared_table(t, SEA_TABLE_SET, 4);
-    for (int peer : t.peers()) {
-        sea_table map;
-        REQUIRE_OK(sea_table_create(SEA_TABLE_MAP, &peer, 1, 9, peer, &map));
-        check_bad_arguments(set, map);
-        check_bad_handles(map);
-        CHECK_OK(sea_table_destroy(map));
-        CHECK_STATUS(SEA_ERR_HANDLE, sea_table_destroy(map));
-        CHECK_STATUS(SEA_ERR_HANDLE, sea_table_insert(map, of("k"), of("v"), nullptr));
-        const int wrong = t.size;
-        CHECK_STATUS(SEA_ERR_RANK, sea_table_create(SEA_TABLE_MAP, &wrong, 1, 9, peer, &map));
-        CHECK_STATUS(SEA_ERR_RANK, sea_table_create(SEA_TABLE_MAP, &peer, 1, 9, -1, &map));
-        CHECK_STATUS(SEA_ERR_INVALID, sea_table_create(SEA_TABLE_MAP, &peer, 0, 9, peer, &map));
-        CHECK_STATUS(SEA_ERR_INVALID, sea_table_create(SEA_TABLE_MAP, &peer, 1, 0, peer, &map));
-        CHECK_STATUS(SEA_ERR_INVALID, sea_table_create(sea_table_kind(3), &peer, 1, 9, peer, &map));
+    for (int turn = 0; turn < t.size; ++turn) {
+        for (int peer : t.peers())
+            if (turn == t.rank) check_wrong_use(t, set, peer);
+        t.sync();
     }
     drop_table(t, set);
     std::uint64_t n = 0;
