@@ -28,7 +28,7 @@
  *
  * Errors of all calls beside those listed: SEA_ERR_HANDLE (no live structure of that kind has this handle: it was
  * destroyed, or never created), SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT, SEA_ERR_MEMORY (the owner's
- * heap, or the memory of a process, has no room), SEA_ERR_INVALID (a null pointer), SEA_ERR_STATE (not initialised).
+ * heap, or the memory of a process, has no room, or 4 GiB or more were to come back from another node by one call), SEA_ERR_INVALID (a null pointer), SEA_ERR_STATE (not initialised).
  * SEA_ERR_ADDRESS: a position or range that is not inside the structure, or a source address that cannot be read. A
  * call that returns an error has changed nothing, unless it says otherwise. The calls must not be made while another
  * call destroys the structure: a handle is told from those of destroyed structures, but not in the same instant.

@@ -11,7 +11,8 @@ namespace onesea::core {
 namespace {
 
 constexpr unsigned offset_bits = 32;
-constexpr std::uint64_t most_answer = (std::uint64_t(1) << offset_bits) - 1;
+constexpr std::uint64_t offset_mask = (std::uint64_t(1) << offset_bits) - 1;
+static_assert(call_reply::most_bytes <= offset_mask);
 
 // A long answer, kept until the transport no longer reads it.
 struct kept_answer : delivery {
@@ -38,7 +39,7 @@ namespace {
 void send_reply(transport *t, int source, std::uint64_t id, call_reply &reply)
 {
     const std::size_t whole = reply.head_bytes + reply.tail.size();
-    if (whole == 0 || whole > most_answer) return send_done(source, id, whole ? SEA_ERR_MEMORY : SEA_OK);
+    if (whole == 0 || whole > call_reply::most_bytes) return send_done(source, id, whole ? SEA_ERR_MEMORY : SEA_OK);
     outgoing m;
     m.head.type = frame_type::answer;
     m.head.position = std::uint64_t(whole) << offset_bits;
@@ -89,7 +90,7 @@ void on_answer(int source, const frame &head, std::span<const std::byte> payload
 {
     operation *op = engine().operations.find(head.id);
     if (!op || op->state != operation::phase::active || !op->awaits_reply || op->target != source) return;
-    const std::uint64_t whole = head.position >> offset_bits, offset = head.position & most_answer;
+    const std::uint64_t whole = head.position >> offset_bits, offset = head.position & offset_mask;
     if (offset > whole || payload.size() > whole - offset || payload.size() > whole - op->reply_bytes) return;
     if (op->answer && op->answer->size() < whole && !make_room(op, whole)) return;
     if (op->answer) std::memcpy(op->answer->data() + offset, payload.data(), payload.size());

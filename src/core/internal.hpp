@@ -36,9 +36,11 @@ int send_internal_am(int rank, int id, const void *header, std::size_t header_by
 
 // Calls: messages whose end brings an answer, so that nothing but a request and its answer travels.
 
-// What a call is to be answered with. Goes back as one: head, then tail.
+// What a call is to be answered with. Goes back as one: head, then tail. What is longer than most_bytes does not go,
+// and the call ends with SEA_ERR_MEMORY: who executes it looks before he changes anything.
 struct call_reply {
     static constexpr std::size_t most_head = 128;
+    static constexpr std::uint64_t most_bytes = (std::uint64_t(1) << 32) - 1; // they have 32 bits in a frame
     alignas(8) std::byte head[most_head];
     std::size_t head_bytes = 0;
     std::vector<std::byte> tail;

@@ -37,6 +37,7 @@ struct answer_head {
 };
 static_assert(sizeof(answer_head) == 32);
 static_assert(sizeof(answer_head) + execution::most_result <= core::call_reply::most_head);
+static_assert(execution::most_head >= core::call_reply::most_head);
 
 constexpr nanoseconds first_pause = 20'000, longest_pause = 2'000'000;
 
@@ -65,6 +66,8 @@ int run(execution &x, const request_head &head)
         return x.refuse(SEA_ERR_MEMORY, why::nothing);
     } catch (const std::length_error &) {
         return x.refuse(SEA_ERR_MEMORY, why::nothing);
+    } catch (const output_too_long &e) {
+        return x.refuse(SEA_ERR_MEMORY, why::long_output, e.bytes, x.most_output);
     }
 }
 
@@ -83,6 +86,7 @@ void on_call(int, std::span<const std::byte> header, std::span<const std::byte> 
         x.at = head.at;
         x.who = {core::own_rank(), core::alive, 0};
         x.heap_in_node = heap_in_node;
+        x.most_output = core::call_reply::most_bytes - core::call_reply::most_head;
         x.arguments = header.subspan(sizeof head);
         x.data = data;
         status = run(x, head);
@@ -134,6 +138,8 @@ std::string told(const asking &c, const execution &x, int status)
         return fmt::format("the order given is not all elements of the {}, each once", what);
     case why::limit:
         return fmt::format("an element of {} bytes does not fit the limit of {} bytes", x.a, x.b);
+    case why::long_output:
+        return fmt::format("{} bytes were to come back; a call to another node gives {} at most", x.a, x.b);
     case why::not_known:
         return fmt::format("the library of rank {} does not know this call", c.owner);
     case why::nothing:

@@ -28,15 +28,21 @@ enum class why : std::uint32_t {
     too_large,    // a: bytes of the element, b: the room for it
     too_few,      // a: bytes wanted, b: bytes there
     empty,
-    no_source,  // a: address, b: bytes
-    no_element, // a: address of an iterator whose element is gone
-    at_end,     // the end has no element
-    not_behind, // the second iterator does not come behind the first
-    inside,     // the place to splice to is among the elements spliced
-    version,    // a: the version now, b: that given
-    not_order,  // what was given is not all elements, each once
-    limit,      // a: bytes of the element, b: the limit of the queue
-    not_known,  // a verb that this process does not know, or with other arguments
+    no_source,   // a: address, b: bytes
+    no_element,  // a: address of an iterator whose element is gone
+    at_end,      // the end has no element
+    not_behind,  // the second iterator does not come behind the first
+    inside,      // the place to splice to is among the elements spliced
+    version,     // a: the version now, b: that given
+    not_order,   // what was given is not all elements, each once
+    limit,       // a: bytes of the element, b: the limit of the queue
+    long_output, // a: bytes that were to come back, b: the most
+    not_known,   // a verb that this process does not know, or with other arguments
+};
+
+// Thrown by put_out(); nothing has been changed then.
+struct output_too_long {
+    std::uint64_t bytes;
 };
 
 struct execution {
@@ -46,12 +52,13 @@ struct execution {
     owner_heap (*heap_in_node)(int rank) = nullptr;
     std::span<const std::byte> arguments, data;
 
-    static constexpr std::size_t most_result = 64;
+    static constexpr std::size_t most_result = 64, most_head = 128;
     alignas(8) std::byte result[most_result];
     std::size_t result_bytes = 0;
     std::byte *room = nullptr; // output that fits goes straight there
     std::size_t room_bytes = 0;
-    std::size_t output_bytes = 0; // in `room`
+    std::size_t output_bytes = 0;           // in `room`
+    std::uint64_t most_output = UINT64_MAX; // what can go back to the caller
     std::vector<std::byte> output;
     why reason = why::nothing;
     std::uint64_t a = 0, b = 0;
@@ -63,12 +70,15 @@ struct execution {
         b = y;
         return status;
     }
-    // Where `bytes` of output are to be written; once per execution.
+    // Where `bytes` of output are to be written; once per execution, and before anything is changed: throws
+    // output_too_long or std::bad_alloc.
     std::byte *put_out(std::size_t bytes)
     {
         output_bytes = bytes;
         if (room && bytes <= room_bytes) return room;
+        if (bytes > most_output) throw output_too_long{bytes};
         room = nullptr;
+        output.reserve(bytes + most_head); // of the answer, which is put before it
         output.resize(bytes);
         return output.data();
     }

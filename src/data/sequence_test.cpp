@@ -200,6 +200,20 @@ TEST(sequence, what_does_not_fit_the_heap_is_refused_and_changes_nothing)
     EXPECT_EQ(std::string(300000, 'a'), b.contents());
 }
 
+TEST(sequence, output_that_cannot_go_back_is_refused_and_nothing_changes)
+{
+    for (kind k : {kind::vector, kind::deque}) {
+        bench b(k);
+        ASSERT_EQ(SEA_OK, b.assign("0123456789"));
+        execution x = b.heap.start(b.at);
+        x.most_output = 4;
+        EXPECT_THROW(sequence_erase(x, {k, want_bytes, 0, 5}), output_too_long);
+        EXPECT_EQ("0123456789", b.contents(b.at)); // and it is not locked
+        EXPECT_EQ(SEA_OK, sequence_erase(x, {k, want_bytes, 0, 4}));
+        EXPECT_EQ("456789", b.contents(b.at));
+    }
+}
+
 TEST(sequence, its_own_bytes_can_be_inserted_into_it)
 {
     bench b(kind::vector);
