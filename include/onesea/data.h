@@ -197,8 +197,8 @@ int sea_list_erase_range(sea_list_it first, sea_list_it last, sea_list_it *next)
 int sea_list_pop_front(sea_list list, void *out, size_t room, size_t *bytes);
 int sea_list_pop_back(sea_list list, void *out, size_t room, size_t *bytes);
 
-/* Removes the elements equal to these bytes; those equal to the one before them. *removed (may be NULL): how many. One
- * call if all bytes lie on the owner; else all are fetched, and each removal is a call of its own. */
+/* Removes the elements equal to these bytes; those equal to the one before them. *removed (may be NULL): how many. The
+ * bytes may lie in an element of the list. One call if all bytes lie on the owner; else all are fetched, and each removal is a call of its own. */
 int sea_list_remove(sea_list list, const void *data, size_t bytes, size_t *removed);
 int sea_list_unique(sea_list list, size_t *removed);
 

@@ -210,14 +210,17 @@ int list_call::insert_copies(const sea_list_it &before, const std::vector<list_c
 
 int list_call::remove(const void *data, std::size_t bytes, bool unique, std::size_t *removed) const
 {
+    kept_bytes wanted; // a copy: what is given may lie in an element that goes first
+    if (int s = new_bytes(function, &wanted, bytes)) return s;
+    if (bytes) std::memcpy(wanted->data(), data, bytes);
     list_arguments a;
     a.flags = unique ? unique_only : 0;
     list_answer r;
     asking c = call(verb::list_remove, a);
-    c.data = {static_cast<const std::byte *>(data), bytes};
+    source_bytes(wanted).apply(c);
     c.result = room_of(r);
     if (int s = ask(c)) return s;
-    if (r.bytes) return remove_slowly(data, bytes, unique, removed);
+    if (r.bytes) return remove_slowly(wanted->data(), bytes, unique, removed);
     if (removed) *removed = r.number;
     return SEA_OK;
 }

@@ -3,8 +3,13 @@
 #include "data_reference.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <thread>
 
 using namespace proof;
 
@@ -109,6 +114,57 @@ STEP(110, list_keeps_elements_of_any_rank_in_order_and_frees_them_all)
         }
     t.sync();
     CHECK(used(t) == before);
+}
+
+// Where its bytes lie in this process.
+static const void *bytes_of(sea_list_it it, std::size_t *bytes)
+{
+    sea_list_entry e{};
+    REQUIRE_OK(sea_list_get(it, &e));
+    *bytes = e.bytes;
+    return sea_local(e.data);
+}
+
+// What is freed is used by somebody else at once.
+static void use_what_is_freed(const std::atomic<bool> &over)
+{
+    while (!over) {
+        std::array<sea_addr, 64> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const std::size_t bytes = 48 + i;
+            REQUIRE_OK(sea_heap_alloc(sea_rank(), bytes, &all[i]));
+            std::memset(sea_local(all[i]), 'z', bytes);
+        }
+        for (sea_addr a : all) CHECK_OK(sea_heap_free(a));
+    }
+}
+
+STEP(115, elements_equal_to_one_of_the_list_are_removed_with_it)
+{
+    std::atomic<bool> over{false};
+    std::thread other(use_what_is_freed, std::cref(over));
+    for (int owner = 0; t.rank == 0 && owner < t.size; ++owner) {
+        sea_list list{SEA_NULL};
+        REQUIRE_OK(sea_list_create(owner, &list));
+        const std::string gone(64, 'x'), stays(64, 'y');
+        const auto n = std::size_t(t.times(2000));
+        sea_list_it first{};
+        for (std::size_t i = 0; i < n; ++i) {
+            REQUIRE_OK(sea_list_push_back(list, 0, gone.data(), gone.size(), i ? nullptr : &first));
+            REQUIRE_OK(sea_list_push_back(list, 0, stays.data(), stays.size(), nullptr));
+        }
+        std::size_t bytes = 0, removed = 0, left = 0;
+        const void *of_first = bytes_of(first, &bytes);
+        REQUIRE(of_first != nullptr);
+        CHECK_OK(sea_list_remove(list, of_first, bytes, &removed));
+        CHECK_EQ(n, removed);
+        CHECK_OK(sea_list_size(list, &left));
+        CHECK_EQ(n, left);
+        CHECK_OK(sea_list_destroy(list));
+    }
+    over = true;
+    other.join();
+    t.sync();
 }
 
 STEP(120, list_takes_elements_from_global_addresses)
