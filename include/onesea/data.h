@@ -28,10 +28,11 @@
  *
  * Errors of all calls beside those listed: SEA_ERR_HANDLE (no live structure of that kind has this handle: it was
  * destroyed, or never created), SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT, SEA_ERR_MEMORY (the owner's
- * heap, or the memory of a process, has no room, or 4 GiB or more were to come back from another node by one call), SEA_ERR_INVALID (a null pointer), SEA_ERR_STATE (not initialised).
- * SEA_ERR_ADDRESS: a position or range that is not inside the structure, or a source address that cannot be read. A
- * call that returns an error has changed nothing, unless it says otherwise. The calls must not be made while another
- * call destroys the structure: a handle is told from those of destroyed structures, but not in the same instant.
+ * heap, or the memory of a process, has no room, or 4 GiB or more were to come back from another node by one call),
+ * SEA_ERR_INVALID (a null pointer), SEA_ERR_STATE (not initialised). SEA_ERR_ADDRESS: a position or range that is not
+ * inside the structure, or a source address that cannot be read. A call that returns an error has changed nothing,
+ * unless it says otherwise. The calls must not be made while another call destroys the structure: a handle is told from
+ * those of destroyed structures, but not in the same instant.
  *
  * All calls may be made inside handlers of active messages.
  */
@@ -198,7 +199,8 @@ int sea_list_pop_front(sea_list list, void *out, size_t room, size_t *bytes);
 int sea_list_pop_back(sea_list list, void *out, size_t room, size_t *bytes);
 
 /* Removes the elements equal to these bytes; those equal to the one before them. *removed (may be NULL): how many. The
- * bytes may lie in an element of the list. One call if all bytes lie on the owner; else all are fetched, and each removal is a call of its own. */
+ * bytes may lie in an element of the list. One call if all bytes lie on the owner; else all are fetched, and each
+ * removal is a call of its own. */
 int sea_list_remove(sea_list list, const void *data, size_t bytes, size_t *removed);
 int sea_list_unique(sea_list list, size_t *removed);
 

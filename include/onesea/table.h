@@ -13,9 +13,9 @@
  *
  * Cost. A call on a key, and one on an iterator, is executed at the part: directly if its rank is of the caller's node,
  * else by one active message there and one back (one round trip). The first call on a part from another node reads the
- * directory before (another round trip, 8 parts at once), as do calls with SEA_TABLE_LOCAL that go through the parts, and
- * those on two tables. Other costs stand at the calls. Keys and values named by a
- * global address (sea_remote()) that this process cannot load cost a get each.
+ * directory before (another round trip, 8 parts at once), as do calls with SEA_TABLE_LOCAL that go through the parts,
+ * and those on two tables. Other costs stand at the calls. Keys and values named by a global address (sea_remote())
+ * that this process cannot load cost a get each.
  *
  * Atomic. Each call on a key takes effect at once and alone: among all ranks and threads, calls on the same key follow
  * each other in some order. Calls on whole tables (size, clear, assign, merge, move, swap) and scans are not atomic
