@@ -92,6 +92,7 @@ void nudge(engine_held_t);
 bool alive(int rank); // of a rank that the job has had
 std::uint32_t ended();
 int ended_rank(std::uint32_t i);
+bool end_was_told(int rank, std::uint32_t told); // it has ended, and was among the first `told` that did
 std::uint32_t ends_told(engine_held_t); // of how many of them the progress sources have been told, this one included
 
 // The engine lock, for the functions below that want it held. A lock of an upper layer is taken inside it, never

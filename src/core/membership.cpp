@@ -51,6 +51,7 @@ bool alive(int rank) { return engine().arena.ranks().alive(rank); }
 std::uint32_t ended() { return engine().arena.ranks().ended(); }
 std::uint32_t ends_told(engine_held_t) { return engine().seen_ended; }
 int ended_rank(std::uint32_t i) { return engine().arena.ranks().ended_rank(i); }
+bool end_was_told(int rank, std::uint32_t told) { return engine().arena.ranks().end_was_told(rank, told); }
 
 void check_membership()
 {

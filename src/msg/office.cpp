@@ -243,13 +243,7 @@ void office::hand_out(letter *l, request &r)
 }
 
 // The table tells of an end at once, gone() when what came before it has been taken in: it is no end until then.
-bool office::has_ended(int rank) const
-{
-    if (core::alive(rank)) return false;
-    for (std::uint32_t i = told_, n = core::ended(); i < n; ++i)
-        if (core::ended_rank(i) == rank) return false;
-    return true;
-}
+bool office::has_ended(int rank) const { return core::end_was_told(rank, told_); }
 
 bool office::nobody_left(coll::team *team)
 {

@@ -47,15 +47,25 @@ void rank_table::place(int rank, std::uint32_t node, std::uint16_t port) const
     word_[rank].store(node << node_shift | std::uint32_t(rank_state::alive), std::memory_order_release);
 }
 
-// The word first: who finds a rank in the log finds it ended.
+// The entry, the word, the number of entries: who finds a rank in the log finds it ended, and who finds it ended finds
+// it in the log or one entry behind.
 bool rank_table::end(int rank, rank_state state, std::uint8_t status) const
 {
     if (!alive(rank)) return false;
     std::uint32_t n = ended_.load(std::memory_order_relaxed);
+    log_[n].store(std::uint32_t(rank) + 1, std::memory_order_relaxed);
     word_[rank].store(node(rank) << node_shift | std::uint32_t(status) << status_shift | std::uint32_t(state),
                       std::memory_order_release);
-    log_[n].store(std::uint32_t(rank), std::memory_order_relaxed);
     ended_.store(n + 1, std::memory_order_release);
+    return true;
+}
+
+bool rank_table::end_was_told(int rank, std::uint32_t told) const
+{
+    if (alive(rank)) return false;
+    const std::uint32_t behind = std::min(ended() + 1, capacity_);
+    for (std::uint32_t i = told; i < behind; ++i)
+        if (ended_rank(i) == rank) return false;
     return true;
 }
 

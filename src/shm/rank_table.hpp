@@ -5,7 +5,8 @@
 //   per node   17 bytes   address, and the number of its kind (mtu)
 //   per rank    4 bytes   | node 22 | exit status 8 | state 2 |, one atomic word
 //               2 bytes   UDP port
-//               4 bytes   in the log of ends, touched when somebody ends: the numbers of those who have, in order
+//               4 bytes   in the log of ends, touched when somebody ends: the numbers of those who have, plus 1, in
+//               order
 //
 // so that even one rank per node costs 23 bytes a rank, 27 once it has ended. The log is what makes an end cost the
 // same in a job of ten and of a million: each process of the node keeps the place up to which it has read.
@@ -78,7 +79,10 @@ class rank_table {
     std::uint8_t status(int rank) const { return std::uint8_t(load(rank) >> status_shift); } // once ended
 
     std::uint32_t ended() const { return ended_.load(std::memory_order_acquire); }
-    int ended_rank(std::uint32_t i) const { return int(log_[i].load(std::memory_order_relaxed)); } // i < ended()
+    int ended_rank(std::uint32_t i) const { return int(log_[i].load(std::memory_order_relaxed)) - 1; } // i < ended()
+    // The rank has ended, and its end is among the first `told` of the log. A rank is found ended before the log counts
+    // it: "not found behind `told`" would not do.
+    bool end_was_told(int rank, std::uint32_t told) const;
 
     // ---- the agent ----
     void place(int rank, std::uint32_t node, std::uint16_t port) const; // alive from now on

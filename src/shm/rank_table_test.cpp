@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace onesea::shm {
@@ -59,6 +60,47 @@ TEST_F(RankTableTest, logs_every_end_once_in_order)
     EXPECT_EQ(2, t.ended_rank(0));
     EXPECT_EQ(0, t.ended_rank(1));
     EXPECT_EQ(rank_state::left, t.state(2));
+}
+
+// Between the two stores of the agent: it is what a reader sees if the agent loses its core there.
+TEST_F(RankTableTest, an_end_that_the_log_does_not_count_yet_is_not_told)
+{
+    make(1, 4);
+    std::atomic<std::uint32_t> &count = a.header().ended;
+    rank_table t = a.ranks();
+    for (int r = 0; r < 4; ++r) t.place(r, 0, 1);
+    EXPECT_TRUE(t.end(3, rank_state::left, 0));
+    EXPECT_TRUE(t.end(0, rank_state::dead, 9));
+    count = 1;
+    EXPECT_FALSE(t.alive(0));
+    EXPECT_FALSE(t.end_was_told(0, 1));
+    EXPECT_TRUE(t.end_was_told(3, 1));
+    EXPECT_FALSE(t.end_was_told(3, 0));
+    EXPECT_FALSE(t.end_was_told(1, 1)) << "it lives";
+    count = 2;
+    EXPECT_FALSE(t.end_was_told(0, 1));
+    EXPECT_TRUE(t.end_was_told(0, 2)) << "no rank is named by what was never written";
+    EXPECT_TRUE(t.end(1, rank_state::left, 0));
+    EXPECT_TRUE(t.end(2, rank_state::left, 0));
+    EXPECT_TRUE(t.end_was_told(2, 4)) << "the log is full";
+}
+
+TEST_F(RankTableTest, who_finds_a_rank_ended_finds_it_in_the_log)
+{
+    constexpr int n = 20'000;
+    make(1, n);
+    rank_table t = a.ranks();
+    for (int r = 0; r < n; ++r) t.place(r, 0, 1);
+    std::thread agent([&] {
+        for (int r = 0; r < n; ++r) t.end(r, rank_state::dead, 9);
+    });
+    int early = 0;
+    for (int r = 0; r < n; ++r) {
+        while (t.alive(r)) std::this_thread::yield();
+        early += t.end_was_told(r, std::uint32_t(r));
+    }
+    agent.join();
+    EXPECT_EQ(0, early);
 }
 
 TEST_F(RankTableTest, nodes_keep_their_address_mtu_and_scope)
