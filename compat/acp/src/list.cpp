@@ -50,7 +50,9 @@ constexpr int most_attempts = 1000; // of what fails only while others change th
 // What was found is gone because somebody has removed it meanwhile.
 bool taken_away(int status) { return status == SEA_ERR_HANDLE || status == SEA_ERR_ADDRESS; }
 
-int assign(sea_list to, sea_list from)
+// what(first, end) of `from`, again while others take its first element away; the error of a list that is gone.
+template <class What>
+int with_all_of(sea_list from, sea_list to, What what)
 {
     int s = SEA_ERR_HANDLE;
     for (int i = 0; i < most_attempts && taken_away(s); ++i) {
@@ -58,9 +60,14 @@ int assign(sea_list to, sea_list from)
         if (int gone = sea_list_size(to, &elements)) return gone;
         sea_list_it first;
         if (int gone = sea_list_begin(from, &first)) return gone;
-        s = sea_list_assign(to, first, sea_list_end(from));
+        s = what(first, sea_list_end(from));
     }
     return s;
+}
+
+int assign(sea_list to, sea_list from)
+{
+    return with_all_of(from, to, [to](sea_list_it first, sea_list_it end) { return sea_list_assign(to, first, end); });
 }
 
 // One by one, so that the place of the first is known whatever others insert. False: told.
@@ -145,14 +152,8 @@ int sort(sea_list list, comparison comp)
 int merge(sea_list to, sea_list from, comparison comp)
 {
     if (to.at == from.at) return SEA_OK;
-    int s = SEA_ERR_HANDLE;
-    for (int i = 0; i < most_attempts && taken_away(s); ++i) {
-        std::size_t elements;
-        if (int gone = sea_list_size(to, &elements)) return gone;
-        sea_list_it first;
-        if (int gone = sea_list_begin(from, &first)) return gone;
-        s = sea_list_splice(sea_list_end(to), first, sea_list_end(from));
-    }
+    const int s = with_all_of(
+        from, to, [to](sea_list_it first, sea_list_it end) { return sea_list_splice(sea_list_end(to), first, end); });
     const int sorted = sort(to, comp); // also what has moved before an error
     return s != SEA_OK ? s : sorted;
 }
