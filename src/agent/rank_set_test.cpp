@@ -47,6 +47,9 @@ class room_for {
 
 TEST(rank_set, a_rank_for_whose_pipes_descriptors_lack_is_named_and_leaves_none_open)
 {
+#if defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
+    GTEST_SKIP() << "gcc's check of virtual calls takes descriptors itself, and calls every object bad without them";
+#endif
     node_job job;
     job.nodes = job.total_ranks = 1;
     job.ranks = {{7, 0, true}};
