@@ -25,10 +25,15 @@ void mixed_traffic(world &w)
     w.b.ask(8, false, true, false);
 }
 
+// One thread executes all of it: the thread sanitizer, which takes minutes for as much, sees no more in the rest.
 std::uint64_t seeds(std::uint64_t usual)
 {
     const char *text = std::getenv("ONESEA_SEEDS");
-    return text ? std::strtoull(text, nullptr, 10) : usual;
+    if (text) return std::strtoull(text, nullptr, 10);
+#if defined(__SANITIZE_THREAD__)
+    usual /= 10;
+#endif
+    return usual;
 }
 
 } // namespace
