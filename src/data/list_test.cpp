@@ -241,6 +241,41 @@ TEST(list, order_for_another_version_or_with_other_elements_is_refused)
     EXPECT_EQ((std::vector<std::string>{"2", "1"}), b.contents(b.at));
 }
 
+// The bytes of its elements lie on other ranks: the caller frees them, and has to be told where they are.
+TEST(list, removal_whose_answer_cannot_go_back_is_refused_and_removes_nothing)
+{
+    bench b;
+    const auto elsewhere = [](int i) { return sea_addr(5) << SEA_OFFSET_BITS | sea_addr(64 * i); };
+    list_arguments range;
+    for (int i = 1; i <= 3; ++i) {
+        list_arguments a;
+        a.flags = at_back;
+        a.other = elsewhere(i);
+        a.bytes = 8;
+        ASSERT_EQ(SEA_OK, b.run(list_insert, a, b.at));
+        if (i == 1) range.a = {b.answer.entry, b.answer.stamp};
+    }
+    range.flags = to_last;
+    range.b = {b.at, 0};
+    const auto refused = [&](verb_on<list_arguments> fn, const list_arguments &a) {
+        execution x = b.heap.start(b.at);
+        x.most_output = 3 * sizeof(sea_addr) - 1;
+        EXPECT_THROW(fn(x, a), output_too_long);
+        EXPECT_EQ(SEA_OK, b.run(list_size, {}, b.at));
+        EXPECT_EQ(3u, b.answer.number);
+    };
+    refused(list_clear, {});
+    refused(list_erase, range);
+    refused(list_destroy, {});
+    std::string out;
+    EXPECT_EQ(SEA_OK, b.run(list_erase, range, b.at, {}, &out));
+    ASSERT_EQ(3 * sizeof(sea_addr), out.size());
+    for (int i = 1; i <= 3; ++i) {
+        const sea_addr one = elsewhere(i);
+        EXPECT_EQ(0, std::memcmp(&one, out.data() + std::size_t(i - 1) * sizeof one, sizeof one));
+    }
+}
+
 // A rank dies between any two stores of an insertion or a removal: what a holder leaves is put right by the next.
 TEST(list, ring_that_a_dead_rank_left_half_linked_is_put_right)
 {

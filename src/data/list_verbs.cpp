@@ -34,28 +34,37 @@ list_answer about(const list &l, std::uint64_t position)
     return r;
 }
 
-// Frees bytes of elements where this process can; the others are output, for the caller to free.
+// Bytes of elements that go: freed where this process can; the others are output, for the caller to free. Room for that
+// is there before the first one goes, or nothing goes.
 class freeing {
   public:
-    explicit freeing(execution &x) : x_(x) {}
+    // Of the entries from `first` to before `last`, which are at most all.
+    freeing(execution &x, const list &l, std::uint64_t first, std::uint64_t last) : x_(x)
+    {
+        if (l.control().outside == 0) return;
+        std::uint64_t walked = 0;
+        for (std::uint64_t p = first; p && p != last && walked++ < l.control().size; p = l.next(p))
+            n_ += !l.inline_data(p) && left_to_caller(l.at(p).data);
+        if (n_) place_ = x.put_out(n_ * sizeof(sea_addr));
+    }
     void add(sea_addr data)
     {
         if (data == SEA_NULL) return;
-        owner_heap heap = x_.heap_in_node(sea_addr_rank(data));
-        if (heap)
-            heap.release(sea_addr_offset(data));
-        else
-            rest_.push_back(data);
-    }
-    void put_out()
-    {
-        if (!rest_.empty())
-            std::memcpy(x_.put_out(rest_.size() * sizeof(sea_addr)), rest_.data(), rest_.size() * sizeof(sea_addr));
+        if (!left_to_caller(data)) {
+            x_.heap_in_node(sea_addr_rank(data)).release(sea_addr_offset(data));
+        } else if (n_) { // else the ring was damaged
+            std::memcpy(place_, &data, sizeof data);
+            place_ += sizeof data;
+            --n_;
+        }
     }
 
   private:
     execution &x_;
-    std::vector<sea_addr> rest_;
+    std::uint64_t n_ = 0;
+    std::byte *place_ = nullptr;
+
+    bool left_to_caller(sea_addr data) const { return data != SEA_NULL && !x_.heap_in_node(sea_addr_rank(data)); }
 };
 
 // Bytes of an entry, if they can be read here.
@@ -113,27 +122,25 @@ int erase_range(execution &x, list &l, std::uint64_t first, const list_arguments
     if (!last) return SEA_ERR_HANDLE;
     std::uint64_t n;
     if (!count_between(x, l, first, last, &n)) return SEA_ERR_ADDRESS;
-    freeing data(x);
+    freeing data(x, l, first, last);
     for (std::uint64_t p = first; p != last;) {
         const std::uint64_t next = l.next(p);
         data.add(l.erase(p));
         p = next;
     }
-    data.put_out();
     return x.give(about(l, last));
 }
 
 // From the first on, as long as the ring makes sense.
 void erase_all(execution &x, list &l)
 {
-    freeing data(x);
+    freeing data(x, l, l.first(), l.end());
     for (std::uint64_t p = l.first(); p != l.end();) {
         const std::uint64_t next = l.next(p);
         data.add(l.erase(p));
         if (!next) break;
         p = next;
     }
-    data.put_out();
 }
 
 // All entries that equal the given bytes, or the entry before; all bytes lie here.
