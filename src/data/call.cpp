@@ -208,6 +208,7 @@ int execute_there(const asking &c, const request_head &head, execution &x, bool 
         const nanoseconds limit = std::max(c.deadline, c.answer_deadline);
         if (int s = core::call(c.owner, core::am_data, sent, c.data, &answer, limit, c.owner_of_data)) {
             const bool was_busy = pause != first_pause; // when it was asked before
+            if (c.undecided) *c.undecided = true;
             if (s == SEA_ERR_TIMEOUT && was_busy && c.unanswered == SEA_ERR_TIMEOUT) return busy;
             *told_already = true;
             if (s != SEA_ERR_TIMEOUT) return s;

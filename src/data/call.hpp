@@ -36,6 +36,7 @@ struct asking {
     nanoseconds deadline = never;
     nanoseconds answer_deadline = 0;  // not 0: later than that, for answers that must not be missed
     int unanswered = SEA_ERR_TIMEOUT; // the error then; the owner may still execute it
+    bool *undecided = nullptr;        // set with an error after which it may have been executed, or may still be
 };
 
 // SEA_OK or an error with its text.

@@ -100,10 +100,9 @@ struct list_place {
 };
 
 inline constexpr std::uint32_t at_front = 1, at_back = 2; // insert, erase: there, instead of at an iterator
-inline constexpr std::uint32_t keep_data = 4;             // erase: bytes elsewhere are not freed
-inline constexpr std::uint32_t to_last = 8;               // erase: up to `b`
-inline constexpr std::uint32_t want_data = 16;            // erase: the bytes are output, if they fit `bytes`
-inline constexpr std::uint32_t unique_only = 32;          // remove: those equal to the one before
+inline constexpr std::uint32_t to_last = 4;               // erase: up to `b`
+inline constexpr std::uint32_t want_data = 8;             // erase: the bytes are output, if they fit `bytes`
+inline constexpr std::uint32_t unique_only = 16;          // remove: those equal to the one before
 
 struct list_arguments {
     std::uint32_t flags = 0;

@@ -64,10 +64,11 @@ int list_call::read_bytes(const sea_list_entry &e, kept_bytes *bytes) const
 }
 
 // The entry, with its bytes or with a.other as the place of them.
-int list_call::link(const list_arguments &a, const source_bytes &from, sea_list_it *it) const
+int list_call::link(const list_arguments &a, const source_bytes &from, sea_list_it *it, bool *undecided) const
 {
     list_answer r;
     asking c = call(verb::list_insert, a);
+    c.undecided = undecided;
     from.apply(c);
     c.result = room_of(r);
     if (int s = ask(c)) return s;
@@ -95,9 +96,9 @@ int list_call::add_bytes(list_arguments a, int rank, const source_bytes &from, s
     if (rank == sea_addr_rank(at)) return link(a, from, it);
     if (int s = place_at(rank, from, size, &a.other)) return s;
     a.bytes = size;
-    const int s = link(a, {}, it);
-    const bool may_be_linked_yet = s == SEA_ERR_TIMEOUT || s == SEA_ERR_LINK;
-    if (s != SEA_OK && !may_be_linked_yet) {
+    bool may_be_linked = false;
+    const int s = link(a, {}, it, &may_be_linked);
+    if (s != SEA_OK && (!may_be_linked || s == SEA_ERR_DEAD)) {
         const std::string told = last_error();
         free_data(a.other);
         return set_error(s, told);
@@ -120,12 +121,15 @@ int list_call::add_from(list_arguments a, int rank, sea_addr source, std::size_t
     return add_bytes(a, rank, from, bytes, it);
 }
 
-int list_call::erase(const sea_list_it &it, sea_list_it *next) const
+int list_call::erase(const sea_list_it &it, sea_list_it *next, bool *undecided) const
 {
     list_arguments a;
     a.a = place_of(it);
     list_answer r;
-    if (int s = simple(verb::list_erase, a, &r)) return s;
+    asking c = call(verb::list_erase, a);
+    c.result = room_of(r);
+    c.undecided = undecided;
+    if (int s = ask(c)) return s;
     free_data(r.data);
     if (next) *next = {{at}, r.entry, r.stamp};
     return SEA_OK;
@@ -250,36 +254,38 @@ int list_call::remove_slowly(const void *data, std::size_t bytes, bool unique, s
     return SEA_OK;
 }
 
-// Bytes inside the old entry go along; those elsewhere stay.
-int list_call::move_one(const sea_list_it &before, const list_call &from, const list_copy &element) const
+// The new entry has bytes of its own, on a third rank if they lie there: whatever becomes of the old one, no two
+// entries free the same.
+int list_call::copy_one(const sea_list_it &before, const list_call &from, const sea_list_entry &e,
+                        sea_list_it *made) const
 {
-    const sea_list_entry &e = element.entry;
     list_arguments a;
     a.before = place_of(before);
-    const bool inside = e.data == SEA_NULL || sea_addr_rank(e.data) == sea_addr_rank(from.at);
-    kept_bytes bytes;
-    source_bytes moved;
-    if (inside) {
+    const int rank = sea_addr_rank(e.data);
+    if (e.data == SEA_NULL || rank == sea_addr_rank(from.at)) {
+        kept_bytes bytes;
         if (int s = read_bytes(e, &bytes)) return s;
-        moved = source_bytes(bytes);
-    } else {
+        return link(a, source_bytes(bytes), made);
+    }
+    if (core::check_rank(rank) == SEA_ERR_DEAD) { // nobody frees those, nor reads them
         a.other = e.data;
         a.bytes = e.bytes;
+        return link(a, {}, made);
     }
+    return add_from(a, rank, e.data, e.bytes, made);
+}
+
+// Who cannot tell whether the old one is or will be gone, or is told that its list is, leaves the new one there: rather
+// twice than not at all.
+int list_call::move_one(const sea_list_it &before, const list_call &from, const list_copy &element) const
+{
     sea_list_it made;
-    if (int s = link(a, moved, &made)) return s;
-    list_arguments old;
-    old.flags = inside ? 0 : keep_data;
-    old.a = place_of(e.it);
-    list_answer r;
-    const int s = from.simple(verb::list_erase, old, &r);
-    if (s == SEA_OK) free_data(r.data);
-    if (s == SEA_OK) return SEA_OK;
-    list_arguments undo; // somebody else has taken it
-    undo.flags = inside ? 0 : keep_data;
-    undo.a = place_of(made);
+    if (int s = copy_one(before, from, element.entry, &made)) return s;
+    bool undecided = false;
+    const int s = from.erase(element.entry.it, nullptr, &undecided);
+    if (s == SEA_OK || undecided || s == SEA_ERR_DEAD) return s;
     const std::string told = last_error();
-    simple(verb::list_erase, undo, &r);
+    erase(made, nullptr); // somebody else has taken it, or nobody can
     return set_error(s, told);
 }
 

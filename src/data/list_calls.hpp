@@ -28,7 +28,8 @@ struct list_call {
     // New element with these bytes on that rank; `a` says where.
     int add(list_arguments a, int rank, const void *data, std::size_t bytes, sea_list_it *it) const;
     int add_from(list_arguments a, int rank, sea_addr source, std::size_t bytes, sea_list_it *it) const;
-    int erase(const sea_list_it &it, sea_list_it *next) const;
+    // *undecided (may be null): asking::undecided
+    int erase(const sea_list_it &it, sea_list_it *next, bool *undecided = nullptr) const;
     int pop(std::uint32_t end, void *out, std::size_t room, std::size_t *bytes) const;
     int remove(const void *data, std::size_t bytes, bool unique, std::size_t *removed) const;
 
@@ -43,11 +44,12 @@ struct list_call {
     int splice_far(const sea_list_it &before, const sea_list_it &first, const sea_list_it &last) const;
 
   private:
-    int link(const list_arguments &a, const source_bytes &from, sea_list_it *it) const;
+    int link(const list_arguments &a, const source_bytes &from, sea_list_it *it, bool *undecided = nullptr) const;
     int add_bytes(list_arguments a, int rank, const source_bytes &from, std::size_t size, sea_list_it *it) const;
     int place_at(int rank, const source_bytes &from, std::size_t size, sea_addr *data) const;
     int read_bytes(const sea_list_entry &e, kept_bytes *bytes) const;
     int remove_slowly(const void *data, std::size_t bytes, bool unique, std::size_t *removed) const;
+    int copy_one(const sea_list_it &before, const list_call &from, const sea_list_entry &e, sea_list_it *made) const;
     int move_one(const sea_list_it &before, const list_call &from, const list_copy &element) const;
 };
 

@@ -92,11 +92,10 @@ int erase_one(execution &x, list &l, std::uint64_t position, const list_argument
     const std::uint64_t next = l.next(position);
     if (!next) return gone(x);
     const sea_addr data = l.erase(position);
-    const bool theirs =
-        data != SEA_NULL && !(a.flags & keep_data) && (r.number || !x.heap_in_node(sea_addr_rank(data)));
+    const bool theirs = data != SEA_NULL && (r.number || !x.heap_in_node(sea_addr_rank(data)));
     if (theirs)
         r.data = data; // the caller reads it and frees it
-    else if (data != SEA_NULL && !(a.flags & keep_data))
+    else if (data != SEA_NULL)
         x.heap_in_node(sea_addr_rank(data)).release(sea_addr_offset(data));
     r.entry = l.name_of(next);
     r.stamp = next == l.end() ? 0 : l.at(next).stamp;

@@ -3,9 +3,6 @@
 #include "data_reference.hpp"
 
 #include <atomic>
-#include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <string>
 #include <sys/resource.h>
@@ -59,31 +56,11 @@ enum flag { outside, stopped, asked, gave_up, flags_end };
 
 std::atomic<std::uint64_t> &flag_of(run &t, flag which) { return t.shared->flags[which]; }
 
-bool comes_true(const std::atomic<std::uint64_t> &word, std::uint64_t wanted)
-{
-    for (double until = now() + 150; now() < until; pause_for(0.01))
-        if (word == wanted) return true;
-    return false;
-}
-
-// A thread that still runs might answer.
-bool all_threads_stopped(int pid)
-{
-    for (const auto &thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
-        std::string stat;
-        std::getline(std::ifstream(thread.path() / "stat"), stat);
-        if (stat.compare(std::min(stat.rfind(')'), stat.size() - 1), 3, ") T") != 0) return false;
-    }
-    return true;
-}
-
 // Whoever is stopped while it opens the board's gate would wake nobody.
 void stop_rank_0(run &t)
 {
-    const int pid = t.shared->seats[0].pid;
     REQUIRE(comes_true(flag_of(t, outside), 1));
-    REQUIRE(kill(pid, SIGSTOP) == 0);
-    while (!all_threads_stopped(pid)) pause_for(0.01);
+    stop_rank(t, 0);
     flag_of(t, stopped) = 1;
 }
 
@@ -93,7 +70,7 @@ void go_on_later(run &t)
     CHECK(comes_true(flag_of(t, asked), 2));
     pause_for(11);
     CHECK(comes_true(flag_of(t, gave_up), 1));
-    CHECK_EQ(0, kill(t.shared->seats[0].pid, SIGCONT));
+    let_go_on(t, 0);
 }
 
 constexpr std::uint64_t first = 100, of_patient = 1, of_hasty = 2; // elements

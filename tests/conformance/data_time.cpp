@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <thread>
 
 using namespace proof;
 
@@ -114,6 +116,62 @@ STEP(195, list_call_that_gave_up_stores_what_it_was_given_or_nothing)
             [=] { look_at(to); });
         CHECK_OK(sea_list_destroy(from));
         CHECK_OK(sea_list_destroy(to));
+    }
+    t.sync();
+}
+
+// What is in the list, each as often as it is there; the list is empty then.
+static std::multiset<std::uint64_t> taken_out_of(sea_list l)
+{
+    std::multiset<std::uint64_t> all;
+    for (std::uint64_t element = 0; sea_list_pop_front(l, &element, sizeof element, nullptr) == SEA_OK;)
+        all.insert(element);
+    return all;
+}
+
+// Splices all of a list, whose owner is stopped when some have gone, and goes on when the splice has given up.
+static void splice_from_a_stopped_owner(run &t, sea_list to, sea_list from)
+{
+    std::thread stopper([&] {
+        for (std::size_t n = 0; n < 20;)
+            if (!CHECK_OK(sea_list_size(to, &n))) return;
+        stop_rank(t, 1);
+    });
+    sea_list_it first{};
+    REQUIRE_OK(sea_list_begin(from, &first));
+    REQUIRE_OK(sea_set_timeout(0.5));
+    CHECK_STATUS(SEA_ERR_TIMEOUT, sea_list_splice(sea_list_end(to), first, sea_list_end(from)));
+    CHECK_OK(sea_set_timeout(SEA_FOREVER));
+    stopper.join();
+    let_go_on(t, 1);
+    CHECK_OK(sea_fence_all());
+}
+
+// The bytes of the elements lie at the caller: nothing but the removals from the old list is asked of the one that is
+// stopped, and it does the last of them when it goes on.
+LONE_STEP(197, splice_that_gave_up_loses_no_element_and_none_shares_its_bytes_with_another)
+{
+    REQUIRE(t.size == 2 && t.nodes == 2);
+    std::atomic<std::uint64_t> &outside = t.shared->flags[0], &over = t.shared->flags[1];
+    constexpr std::uint64_t n = 3000;
+    t.sync();
+    if (t.rank == 1) { // who is stopped while it opens the board's gate would wake nobody
+        outside = 1;
+        CHECK(comes_true(over, 1));
+    } else {
+        CHECK(comes_true(outside, 1));
+        sea_list from{}, to{};
+        REQUIRE_OK(sea_list_create(1, &from));
+        REQUIRE_OK(sea_list_create(0, &to));
+        for (std::uint64_t i = 0; i < n; ++i) REQUIRE_OK(sea_list_push_back(from, 0, &i, sizeof i, nullptr));
+        splice_from_a_stopped_owner(t, to, from);
+        auto all = taken_out_of(to);
+        all.merge(taken_out_of(from));
+        CHECK(all.size() == n || all.size() == n + 1);
+        CHECK_EQ(n, std::set(all.begin(), all.end()).size());
+        CHECK_OK(sea_list_destroy(from));
+        CHECK_OK(sea_list_destroy(to));
+        over = 1;
     }
     t.sync();
 }
