@@ -24,7 +24,9 @@
  * that is stopped; after 120 seconds of silence its link is given up, SEA_ERR_LINK. Where a call over the network ends
  * with SEA_ERR_LINK or SEA_ERR_TIMEOUT (but not that of queues) it may have taken effect or may still do so. Memory of
  * the caller stays in use then up to his next sea_fence_all(): data of more than a packet must stay as it is, and where
- * the bytes of an element of a list lie on a rank that is not the owner the output may still be written.
+ * the bytes of an element of a list lie on a rank that is not the owner the output may still be written. Such bytes of
+ * elements that are in no list then are freed when the owner answers after all; after SEA_ERR_LINK they may stay
+ * allocated.
  *
  * Errors of all calls beside those listed: SEA_ERR_HANDLE (no live structure of that kind has this handle: it was
  * destroyed, or never created), SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_TIMEOUT, SEA_ERR_MEMORY (the owner's

@@ -105,8 +105,33 @@ int register_call(int id, call_fn fn)
     return SEA_OK;
 }
 
+namespace {
+
+// Who waits for the operation sees to it himself.
+void ended_late(operation *op)
+{
+    if (!op->held) static_cast<late_end *>(const_cast<void *>(op->owner.get()))->ended(op->status);
+}
+
+// No answer comes to the caller any more, and no more data is asked for; what is being sent has its owner.
+void give_up(operation *op, std::vector<std::byte> *answer, const std::shared_ptr<late_end> &late)
+{
+    op->answer = nullptr;
+    op->memory = nullptr;
+    op->bytes = 0;
+    if (!late) return;
+    late->answer = std::move(*answer); // some of it may have come
+    late->owner = op->owner;
+    op->answer = &late->answer;
+    op->owner = late;
+    op->finished = ended_late;
+}
+
+} // namespace
+
 int call(int rank, int id, std::span<const std::byte> header, std::span<const std::byte> data,
-         std::vector<std::byte> *answer, nanoseconds deadline, const std::shared_ptr<const void> &owner)
+         std::vector<std::byte> *answer, nanoseconds deadline, const std::shared_ptr<const void> &owner,
+         const std::function<std::shared_ptr<late_end>()> &late)
 {
     if (int s = engine().check_rank(rank)) return s;
     locked lock = enter();
@@ -124,10 +149,8 @@ int call(int rank, int id, std::span<const std::byte> header, std::span<const st
     if (op->state == operation::phase::done) {
         status = op->status;
         if (status != SEA_OK) set_error(status, op->error_text);
-    } else { // no answer comes here any more, and no more data is asked for; what is being sent has its owner
-        op->answer = nullptr;
-        op->memory = nullptr;
-        op->bytes = 0;
+    } else {
+        give_up(op, answer, late());
     }
     let_go(op);
     return status;
@@ -135,7 +158,12 @@ int call(int rank, int id, std::span<const std::byte> header, std::span<const st
 
 int fetch(const char *function, std::span<std::byte> to, sea_addr source, const std::shared_ptr<const void> &owner)
 {
-    return get(function, to.data(), place_of(source), to.size(), nullptr, owner);
+    return get(function, to.data(), place_of(source), to.size(), nullptr, owner, told_by_its_layer);
+}
+
+int fetch(const char *function, std::span<std::byte> to, sea_addr source, const std::shared_ptr<late_end> &late)
+{
+    return get(function, to.data(), place_of(source), to.size(), nullptr, late, ended_late);
 }
 
 heap_view heap_in_node(int rank)

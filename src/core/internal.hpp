@@ -53,14 +53,26 @@ using call_fn = void (*)(int source, std::span<const std::byte> header, std::spa
 // Makes an internal number one of calls. What send_internal_am() sends to it is called, too; its answer is dropped.
 int register_call(int id, call_fn fn);
 
+// What is to be done when a call or a get ends that was given up (SEA_ERR_TIMEOUT). Under the lock: only functions that
+// take engine_held.
+struct late_end {
+    std::vector<std::byte> answer;     // to a call
+    std::shared_ptr<const void> owner; // of its data
+    virtual ~late_end() = default;
+    virtual void ended(int status) = 0;
+};
+
 // Sends the call and waits for its answer up to the deadline. SEA_ERR_TIMEOUT: it may still be executed, and data that
 // does not fit a packet may be read up to the next fence. `owner`: of the data, where it is not the program's; it lives
-// as long as that.
+// as long as that. `late` is called then, and makes what waits for its end; or nullptr.
 int call(int rank, int id, std::span<const std::byte> header, std::span<const std::byte> data,
-         std::vector<std::byte> *answer, nanoseconds deadline, const std::shared_ptr<const void> &owner);
+         std::vector<std::byte> *answer, nanoseconds deadline, const std::shared_ptr<const void> &owner,
+         const std::function<std::shared_ptr<late_end>()> &late);
 
 // A get to memory of a layer, whose owner lives as long as data may come: after SEA_ERR_TIMEOUT it still may.
 int fetch(const char *function, std::span<std::byte> to, sea_addr source, const std::shared_ptr<const void> &owner);
+// A get of a layer to memory of the program.
+int fetch(const char *function, std::span<std::byte> to, sea_addr source, const std::shared_ptr<late_end> &late);
 
 // The global heap of a rank as this process works on it; heap is nullptr if the rank is of another node.
 struct heap_view {
@@ -79,6 +91,9 @@ int check_rank(int rank);
 // First argument of functions that are called with the engine lock held.
 inline constexpr struct engine_held_t {
 } engine_held;
+
+// As sea_heap_free(), but waits for nothing and tells nobody.
+void free_later(engine_held_t, sea_addr address);
 
 // Makes progress, then sleeps, until ready(argument) is true, or `deadline` (SEA_ERR_TIMEOUT). `ready` is called
 // without any lock of core held, often, by this thread only; whatever makes it true (a handler, another thread) calls

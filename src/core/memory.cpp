@@ -32,6 +32,8 @@ int ask(int rank, frame_type type, std::uint64_t position, std::uint64_t argumen
     return conclude(lock, op, nullptr, true);
 }
 
+void freed_later(operation *op) { forget_extents(op->target); }
+
 int no_room(int rank, std::size_t bytes, std::uint64_t capacity, std::uint64_t used, std::uint64_t largest)
 {
     return fail(SEA_ERR_MEMORY,
@@ -76,6 +78,27 @@ bool accessible(const void *memory, std::size_t bytes)
 }
 
 } // namespace
+
+void free_later(engine_held_t, sea_addr address)
+{
+    const int rank = rank_of(address);
+    const std::uint64_t offset = sea_addr_offset(address);
+    if (engine().check_rank(rank)) return;
+    if (shm::heap *heap = engine().shm->heap_of(rank)) {
+        heap->release(offset);
+        return;
+    }
+    operation *op = begin(rank, nullptr);
+    op->finished = freed_later;
+    run_or_defer(op, [=](operation *o) {
+        outgoing m;
+        m.head.type = frame_type::free_heap;
+        m.head.position = offset;
+        send_message(o, rank, m, ends_by::answer);
+    });
+    let_go(op);
+}
+
 } // namespace onesea::core
 
 using namespace onesea;

@@ -285,7 +285,7 @@ int put(const char *function, place target, const void *source, std::size_t byte
 }
 
 int get(const char *function, void *target, place source, std::size_t bytes, const sea_opts *opts,
-        const std::shared_ptr<const void> &owner)
+        const std::shared_ptr<const void> &owner, void (*finished)(operation *))
 {
     if (int s = check_transfer(function, source, target, bytes, opts)) return s;
     const int rank = source.rank;
@@ -304,7 +304,7 @@ int get(const char *function, void *target, place source, std::size_t bytes, con
     operation *op = begin(rank, opts);
     op->kind = SEA_ERROR_GET;
     op->owner = owner;
-    if (owner) op->finished = told_by_its_layer;
+    op->finished = finished;
     op->counter_after = counter_place(opts, rank);
     bool in_order = ordered(opts);
     run_or_defer(op, [=](operation *o) { start_get(o, target, source, bytes, in_order); });

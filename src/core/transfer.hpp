@@ -10,9 +10,10 @@ namespace onesea::core {
 
 // put and get of the program, to or from wherever; the text of errors begins with the function's name.
 int put(const char *function, place target, const void *source, std::size_t bytes, const sea_opts *opts);
-// `owner`: of the target, which is memory of a layer above then; the layer tells of errors itself.
+// Of a layer above, which tells of errors itself: `owner` lives as long as the operation, `finished` is called at its
+// end.
 int get(const char *function, void *target, place source, std::size_t bytes, const sea_opts *opts,
-        const std::shared_ptr<const void> &owner = nullptr);
+        const std::shared_ptr<const void> &owner = nullptr, void (*finished)(operation *) = nullptr);
 int update(const char *function, sea_atomic_kind kind, place target, int width, std::uint64_t operand,
            std::uint64_t compare, void *old, const sea_opts *opts);
 

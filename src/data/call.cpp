@@ -189,6 +189,33 @@ int take_answer(const asking &c, std::span<const std::byte> answer, execution &x
     return head.status;
 }
 
+// Of a call that was given up.
+struct late_answer final : core::late_end {
+    decltype(asking::late) use;
+    sea_addr about;
+
+    explicit late_answer(const asking &c) : use(c.late), about(c.about) {}
+    void ended(int status) override
+    {
+        std::span<const std::byte> left(answer);
+        answer_head head;
+        if (status != SEA_OK || left.size() < sizeof head) return;
+        std::memcpy(&head, left.data(), sizeof head);
+        left = left.subspan(sizeof head);
+        if (head.result_bytes > left.size()) return;
+        use(about, head.status, left.first(head.result_bytes), left.subspan(head.result_bytes));
+    }
+};
+
+std::shared_ptr<core::late_end> wait_for_answer(const asking &c)
+{
+    try {
+        return c.late ? std::make_shared<late_answer>(c) : nullptr;
+    } catch (const std::bad_alloc &) { // then it is dropped
+        return nullptr;
+    }
+}
+
 void pause_for(nanoseconds time)
 {
     timespec t{time_t(time / 1'000'000'000), long(time % 1'000'000'000)};
@@ -206,7 +233,8 @@ int execute_there(const asking &c, const request_head &head, execution &x, bool 
     std::vector<std::byte> answer;
     for (nanoseconds pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
         const nanoseconds limit = std::max(c.deadline, c.answer_deadline);
-        if (int s = core::call(c.owner, core::am_data, sent, c.data, &answer, limit, c.owner_of_data)) {
+        if (int s = core::call(c.owner, core::am_data, sent, c.data, &answer, limit, c.owner_of_data,
+                               [&c] { return wait_for_answer(c); })) {
             const bool was_busy = pause != first_pause; // when it was asked before
             if (c.undecided) *c.undecided = true;
             if (s == SEA_ERR_TIMEOUT && was_busy && c.unanswered == SEA_ERR_TIMEOUT) return busy;

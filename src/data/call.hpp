@@ -36,7 +36,11 @@ struct asking {
     nanoseconds deadline = never;
     nanoseconds answer_deadline = 0;  // not 0: later than that, for answers that must not be missed
     int unanswered = SEA_ERR_TIMEOUT; // the error then; the owner may still execute it
-    bool *undecided = nullptr;        // set with an error after which it may have been executed, or may still be
+    // Where it is given up and answered then: called with that answer, under core's lock.
+    void (*late)(sea_addr about, int status, std::span<const std::byte> result,
+                 std::span<const std::byte> output) = nullptr;
+    sea_addr about = SEA_NULL;
+    bool *undecided = nullptr; // set with an error after which it may have been executed, or may still be
 };
 
 // SEA_OK or an error with its text.

@@ -16,6 +16,51 @@ void free_data(sea_addr data)
     if (data != SEA_NULL) sea_heap_free(data); // its rank may have ended: nothing is left to free then
 }
 
+template <class Free>
+void each_address(std::span<const std::byte> all, Free &&free)
+{
+    for (; all.size() >= sizeof(sea_addr); all = all.subspan(sizeof(sea_addr))) {
+        sea_addr data;
+        std::memcpy(&data, all.data(), sizeof data);
+        free(data);
+    }
+}
+
+// ---- Answers to calls that were given up: the bytes on third ranks that nobody else frees (asking::late) ----
+
+void free_late(sea_addr data)
+{
+    if (data != SEA_NULL) core::free_later(core::engine_held, data);
+}
+
+// Those of an element that was erased, or that were placed for one.
+void free_one(sea_addr, int status, std::span<const std::byte> result, std::span<const std::byte>)
+{
+    list_answer r;
+    if (status != SEA_OK || result.size() != sizeof r) return;
+    std::memcpy(&r, result.data(), sizeof r);
+    free_late(r.data);
+}
+
+// Those of many.
+void free_output(sea_addr, int status, std::span<const std::byte>, std::span<const std::byte> output)
+{
+    if (status == SEA_OK) each_address(output, free_late);
+}
+
+// Those of an element that was not inserted.
+void free_refused(sea_addr placed, int status, std::span<const std::byte>, std::span<const std::byte>)
+{
+    if (status != SEA_OK) free_late(placed);
+}
+
+// Bytes that are still being fetched.
+struct freed_when_fetched final : core::late_end {
+    sea_addr data;
+    explicit freed_when_fetched(sea_addr d) : data(d) {}
+    void ended(int) override { free_late(data); }
+};
+
 } // namespace
 
 int list_call::check(const sea_list_it &it) const
@@ -48,12 +93,9 @@ int list_call::removing(verb v, const list_arguments &a, list_answer *r) const
     asking c = call(v, a);
     if (r) c.result = room_of(*r);
     c.output = &left;
+    c.late = free_output;
     if (int s = ask(c)) return s;
-    for (std::size_t i = 0; i + sizeof(sea_addr) <= left.size(); i += sizeof(sea_addr)) {
-        sea_addr data;
-        std::memcpy(&data, left.data() + i, sizeof data);
-        free_data(data);
-    }
+    each_address(left, free_data);
     return SEA_OK;
 }
 
@@ -69,6 +111,8 @@ int list_call::link(const list_arguments &a, const source_bytes &from, sea_list_
     list_answer r;
     asking c = call(verb::list_insert, a);
     c.undecided = undecided;
+    c.late = free_refused;
+    c.about = a.other;
     from.apply(c);
     c.result = room_of(r);
     if (int s = ask(c)) return s;
@@ -83,6 +127,7 @@ int list_call::place_at(int rank, const source_bytes &from, std::size_t size, se
     list_answer r;
     asking c = call(verb::data_place, a);
     c.owner = rank;
+    c.late = free_one;
     from.apply(c);
     c.result = room_of(r);
     if (int s = ask(c)) return s;
@@ -129,6 +174,7 @@ int list_call::erase(const sea_list_it &it, sea_list_it *next, bool *undecided) 
     asking c = call(verb::list_erase, a);
     c.result = room_of(r);
     c.undecided = undecided;
+    c.late = free_one;
     if (int s = ask(c)) return s;
     free_data(r.data);
     if (next) *next = {{at}, r.entry, r.stamp};
@@ -145,12 +191,29 @@ int list_call::pop(std::uint32_t end, void *out, std::size_t room, std::size_t *
     c.room = out;
     c.room_bytes = room;
     c.result = room_of(r);
+    c.late = free_one;
     if (int s = ask(c)) return s;
-    int status = SEA_OK;
-    if (r.number) status = sea_get(out, r.data, r.bytes, nullptr); // it is ours alone now
-    if (status == SEA_OK) free_data(r.data);
-    if (status == SEA_OK && bytes) *bytes = r.bytes;
-    return status;
+    if (r.number)
+        if (int s = take_bytes(r, out)) return s;
+    if (!r.number) free_data(r.data);
+    if (bytes) *bytes = r.bytes;
+    return SEA_OK;
+}
+
+// The bytes of an element that has been removed are the caller's alone; they are freed, whatever becomes of the get.
+int list_call::take_bytes(const list_answer &r, void *out) const
+{
+    int status;
+    try {
+        const std::shared_ptr<core::late_end> late = std::make_shared<freed_when_fetched>(r.data);
+        status = core::fetch(function, {static_cast<std::byte *>(out), r.bytes}, r.data, late);
+    } catch (const std::bad_alloc &) {
+        status = fail(SEA_ERR_MEMORY, "{}: this process has no memory for the call", function);
+    }
+    if (status == SEA_ERR_TIMEOUT) return status;
+    const std::string told = status ? last_error() : std::string();
+    free_data(r.data);
+    return status ? set_error(status, told) : SEA_OK;
 }
 
 int list_call::fetch(const sea_list_it &from, std::size_t n, std::vector<sea_list_entry> *entries,

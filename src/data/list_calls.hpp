@@ -48,6 +48,7 @@ struct list_call {
     int add_bytes(list_arguments a, int rank, const source_bytes &from, std::size_t size, sea_list_it *it) const;
     int place_at(int rank, const source_bytes &from, std::size_t size, sea_addr *data) const;
     int read_bytes(const sea_list_entry &e, kept_bytes *bytes) const;
+    int take_bytes(const list_answer &r, void *out) const;
     int remove_slowly(const void *data, std::size_t bytes, bool unique, std::size_t *removed) const;
     int copy_one(const sea_list_it &before, const list_call &from, const sea_list_entry &e, sea_list_it *made) const;
     int move_one(const sea_list_it &before, const list_call &from, const list_copy &element) const;

@@ -26,6 +26,7 @@ if(TARGET onesea_cli)
     set_tests_properties(structures.lossy_4 PROPERTIES
         ENVIRONMENT "ONESEA_LOG=warn;PROOF_STATUS=0;ONESEA_NET_FAULTS=loss=0.05,dup=0.02,reorder=0.05,seed=4")
     data_case(list_owner_stopped "--only;197" 0 -n 2 --nodes 2)
+    data_case(list_calls_given_up "--only;198" 0 -n 3 --nodes 3)
     data_case(queue_owner_stopped "--only;260" 0 -n 4 --nodes 4)
     foreach(nodes 1 3)
         data_case(table_full_${nodes} "--only;590" 0 -n 3 --nodes ${nodes} --heap 32M)

@@ -176,6 +176,73 @@ LONE_STEP(197, splice_that_gave_up_loses_no_element_and_none_shares_its_bytes_wi
     t.sync();
 }
 
+// The call gives up while that rank is stopped, then the rank does what it was asked.
+static void give_up(run &t, int rank, const std::function<int()> &call)
+{
+    stop_rank(t, rank);
+    REQUIRE_OK(sea_set_timeout(0.3));
+    CHECK_STATUS(SEA_ERR_TIMEOUT, call());
+    CHECK_OK(sea_set_timeout(SEA_FOREVER));
+    let_go_on(t, rank);
+    CHECK_OK(sea_fence_all());
+}
+
+// Each call on a list of rank 1 whose elements lie on rank 2, given up. What is not in the list then is free.
+static void give_up_each_call(run &t)
+{
+    std::size_t before = 0, used = 0, n = 0;
+    REQUIRE_OK(sea_heap_usage(2, nullptr, &before));
+    const auto all_is_free = [&] {
+        for (const double until = now() + 10; now() < until; pause_for(0.01))
+            if (CHECK_OK(sea_heap_usage(2, nullptr, &used)) && used == before) return true;
+        return false;
+    };
+    sea_list l{};
+    REQUIRE_OK(sea_list_create(1, &l));
+    sea_list_it it{};
+    std::uint64_t element = 7;
+    const auto push = [&] { return sea_list_push_back(l, 2, &element, sizeof element, &it); };
+    const auto pop = [&] { return sea_list_pop_front(l, &element, sizeof element, nullptr); };
+    const auto erase = [&] { return sea_list_erase(it, nullptr); };
+    const auto erase_all = [&] { return sea_list_erase_range(it, sea_list_end(l), nullptr); };
+    const auto clear = [&] { return sea_list_clear(l); };
+    for (const std::function<int()> &call : {std::function<int()>(pop), {erase}, {erase_all}, {clear}}) {
+        REQUIRE_OK(push());
+        give_up(t, 1, call);
+        CHECK(all_is_free());
+    }
+    REQUIRE_OK(push());
+    give_up(t, 2, pop);
+    CHECK(all_is_free());
+    give_up(t, 2, push); // the bytes come there, and no element
+    CHECK(all_is_free());
+    give_up(t, 1, push); // it comes
+    CHECK_OK(sea_list_size(l, &n));
+    CHECK_EQ(1, n);
+    CHECK_OK(sea_list_destroy(l));
+    CHECK(all_is_free());
+    REQUIRE_OK(sea_list_create(1, &l));
+    give_up(t, 1, [&] { return sea_list_destroy(l); });
+    give_up(t, 1, push); // there is no list for it any more
+    CHECK(all_is_free());
+}
+
+LONE_STEP(198, list_call_that_gave_up_leaves_nothing_allocated_that_is_not_in_the_list)
+{
+    REQUIRE(t.size == 3 && t.nodes == 3);
+    std::atomic<std::uint64_t> &outside = t.shared->flags[0], &over = t.shared->flags[1];
+    t.sync();
+    if (t.rank == 0) {
+        CHECK(comes_true(outside, 2));
+        give_up_each_call(t);
+        over = 1;
+    } else { // who is stopped while it opens the board's gate would wake nobody
+        ++outside;
+        CHECK(comes_true(over, 1));
+    }
+    t.sync();
+}
+
 STEP(552, table_call_that_gave_up_stores_what_it_was_given_or_nothing)
 {
     const int far = t.rank == 0 ? far_rank(t) : -1;
