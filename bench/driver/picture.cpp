@@ -13,8 +13,8 @@ namespace bench {
 namespace {
 
 constexpr double width = 960, height = 480, left = 70, right = 220, top = 50, bottom = 60;
-constexpr std::array<const char *, 7> colours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
-                                                 "#d55e00", "#56b4e9", "#999999"};
+constexpr std::array<const char *, 9> colours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00",
+                                                 "#56b4e9", "#999999", "#000000", "#882255"};
 
 const char *colour_of(std::size_t i) { return colours.at(i % colours.size()); }
 

@@ -66,6 +66,13 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static struct measured summary(struct samples *s, enum metric metric)
+{
+    qsort(s->values, s->count, sizeof *s->values, by_value);
+    size_t tail = s->count / 100;
+    return (struct measured){s->values[s->count / 2], s->values[metric == METRIC_LATENCY ? s->count - 1 - tail : tail]};
+}
+
 void samples_print(struct samples *s, const char *name, enum metric metric, size_t bytes)
 {
     static const char *const names[] = {"latency_us", "rate_mops", "bandwidth_gbs"};
@@ -73,10 +80,8 @@ void samples_print(struct samples *s, const char *name, enum metric metric, size
         fprintf(stderr, "bench: %s gave no sample\n", name);
         return;
     }
-    qsort(s->values, s->count, sizeof *s->values, by_value);
-    size_t tail = s->count / 100;
-    double p99 = s->values[metric == METRIC_LATENCY ? s->count - 1 - tail : tail];
-    printf("result %s %s %zu %.6g %.6g %zu\n", name, names[metric], bytes, s->values[s->count / 2], p99, s->count);
+    struct measured m = summary(s, metric);
+    printf("result %s %s %zu %.6g %.6g %zu\n", name, names[metric], bytes, m.median, m.p99, s->count);
     fflush(stdout);
 }
 
@@ -97,12 +102,14 @@ static void be_silent(double microseconds)
     }
 }
 
-static void run_for(const struct measurement *m, double milliseconds, size_t at_least, struct samples *s)
+static void run_for(const struct measurement *m, measured_fn prepare, double milliseconds, size_t at_least,
+                    struct samples *s)
 {
     uint64_t end = now_ns() + (uint64_t)(milliseconds * 1e6);
     size_t done = 0;
     for (uint64_t begin = now_ns(); begin < end || done < at_least; done++) {
         if (m->pause_us > 0) be_silent(m->pause_us);
+        if (prepare) prepare(m->context);
         begin = now_ns();
         m->fn(m->context);
         uint64_t after = now_ns();
@@ -111,12 +118,26 @@ static void run_for(const struct measurement *m, double milliseconds, size_t at_
     }
 }
 
+static void run_all(const struct measurement *m, measured_fn prepare, struct samples *s)
+{
+    samples_open(s);
+    run_for(m, prepare, m->milliseconds / 4, 2, NULL);
+    run_for(m, prepare, m->milliseconds, MEASURE_SAMPLES_MIN, s);
+}
+
 void measure(const struct measurement *m)
 {
     struct samples s;
-    samples_open(&s);
-    run_for(m, m->milliseconds / 4, 2, NULL);
-    run_for(m, m->milliseconds, MEASURE_SAMPLES_MIN, &s);
+    run_all(m, NULL, &s);
     samples_print(&s, m->name, m->metric, m->bytes);
     samples_close(&s);
+}
+
+struct measured measure_quietly(const struct measurement *m, measured_fn prepare)
+{
+    struct samples s;
+    run_all(m, prepare, &s);
+    struct measured result = summary(&s, m->metric);
+    samples_close(&s);
+    return result;
 }

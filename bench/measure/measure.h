@@ -41,6 +41,13 @@ struct measurement {
 /* Runs the loop and prints the result line. */
 void measure(const struct measurement *m);
 
+/* The same without printing, for a program that summarises itself. `prepare` (or NULL) is called with the context
+ * before each call of `fn` and is not counted. */
+struct measured {
+    double median, p99;
+};
+struct measured measure_quietly(const struct measurement *m, measured_fn prepare);
+
 /* A sample set that a caller fills itself, where the side that may judge is not the side that calls. */
 struct samples {
     double *values;

@@ -27,7 +27,8 @@ def check_figure(line, name):
     figure = json.loads(line)
     assert list(figure) == FIELDS, f"fields are {list(figure)}"
     assert figure["bench"] == name and figure["metric"] in METRICS, line
-    assert figure["path"] in ("shm", "net", "cable") and figure["secure"] == "auth", line
+    secure = figure["case"].split("_")[0] if name == "cipher" else "auth"
+    assert figure["path"] in ("shm", "net", "cable") and figure["secure"] == secure, line
     assert 0 < figure["min"] <= figure["median"] <= figure["max"] and figure["p99"] > 0 and figure["runs"] >= 1, line
     for rival in figure["against"]:
         assert rival["kind"] in ("floor", "peer", "own") and rival["median"] > 0, line
@@ -82,6 +83,17 @@ def check_coverage(figures, name, path):
         cases = {f["case"] for f in figures}
         assert cases >= {"init", "talk", "tables", "registration_100000", "churn_before", "churn_after"}, sorted(cases)
         assert max(f["ranks"] for f in figures) == 1_000_000, "the job of a million is missing"
+    elif name == "cipher":
+        cases = {"auth_seal", "auth_open", "encrypt_seal", "encrypt_open"}
+        wanted = {(case, "latency_us", size) for case in cases for size in (64, 256, 1024, 1472, 4096, 61440)}
+        wanted |= {(case, "bandwidth_gbs", 61440) for case in cases}
+        measured = [(f["case"], f["metric"], f["bytes"]) for f in figures]
+        assert sorted(measured) == sorted(wanted), sorted(measured)
+        for f in figures:
+            kinds = {r["name"]: r["kind"] for r in f["against"]}
+            assert (kinds["memcpy"], kinds["aegis_128l"], kinds["aegis_128x4"]) == ("floor", "own", "own"), f
+            peer = "sodium_poly1305" if f["secure"] == "auth" else "sodium_chacha20_poly1305"
+            assert kinds[peer] == "peer" and all(r["version"] for r in f["against"] if r["kind"] == "peer"), f
     elif name == "loss":
         for share in ("0", "0.1", "1", "5"):
             assert (f"loss_{share}", "net", "waiting", "bandwidth_gbs") in seen, f"{share} % is missing from {sorted(seen)}"

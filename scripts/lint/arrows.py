@@ -4,8 +4,8 @@
 base < net, shm < core < coll, data, dsm, io < msg < compat, cli, python. observe stands on base alone; agent stands
 beside core on base, net, shm and observe; cli may also see agent. bench, examples and compat see what a user sees:
 onesea.h, onesea.hpp and their own folder; but compat/dsm stands on compat/lapi, bench/dsm puts compat/dsm on other wires,
-bench/memory plays the launcher to real agents, bench/tune and bench/mmp read and write profiles: they see agent. The
-public header stands on nothing but the standard library.
+bench/memory plays the launcher to real agents, bench/tune and bench/mmp read and write profiles: they see agent;
+bench/cipher calls the cipher of net. The public header stands on nothing but the standard library.
 """
 
 import re
@@ -25,6 +25,7 @@ BELOW = {
     "python": {"base", "core", *ABOVE_CORE},
     "bench": set(),
     "bench/memory": {"bench", "base", "net", "shm", "agent"},
+    "bench/cipher": {"bench", "base", "net"},
     "bench/tune": {"bench", "base", "net", "shm", "agent"},
     "bench/mmp": {"bench", "base", "net", "shm", "agent", "compat"},
     "bench/dsm": {"bench", "compat"},

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cipher of links as they call it, and each of the two that it is made of, so that it can be seen where one becomes
+// faster than the other.
+#include "cipher/cipher.hpp"
+#include "net/crypto.hpp"
+
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+static_assert(head_bytes == onesea::net::header_bytes && tag_bytes == onesea::net::tag_bytes);
+
+onesea::net::direction_keys some_keys(onesea::net::secure_mode mode)
+{
+    return onesea::net::derive_keys(mode, {}, 0, 1, 0);
+}
+
+class of_links : public cipher {
+  public:
+    explicit of_links(onesea::net::secure_mode mode) : crypto_(mode), keys_(some_keys(mode)) {}
+    void seal(std::span<std::byte> packet, std::uint64_t number) override { crypto_.seal(keys_, number, packet); }
+    bool open(std::span<std::byte> packet, std::uint64_t number) override
+    {
+        return crypto_.open(keys_, number, packet);
+    }
+
+  private:
+    onesea::net::crypto crypto_;
+    onesea::net::direction_keys keys_;
+};
+
+class one_mac : public cipher {
+  public:
+    explicit one_mac(bool is_long) : is_long_(is_long)
+    {
+        const auto keys = some_keys(onesea::net::secure_mode::auth);
+        onesea_aegis_macs_make(&macs_, &keys.cipher);
+    }
+    void seal(std::span<std::byte> packet, std::uint64_t) override
+    {
+        const packet_parts p(packet, false);
+        make(p, raw(p.tag));
+    }
+    bool open(std::span<std::byte> packet, std::uint64_t) override
+    {
+        const packet_parts p(packet, false);
+        std::uint8_t good[tag_bytes];
+        make(p, good);
+        return same_tags(good, p.tag);
+    }
+
+  private:
+    void make(const packet_parts &p, std::uint8_t *tag)
+    {
+        onesea_aegis_mac_add(&macs_, is_long_, raw(p.head.data()), p.head.size());
+        onesea_aegis_mac_finish(&macs_, is_long_, tag);
+    }
+    onesea_aegis_macs macs_;
+    bool is_long_;
+};
+
+class one_encryption : public cipher {
+  public:
+    explicit one_encryption(bool is_long) : keys_(some_keys(onesea::net::secure_mode::encrypt)), is_long_(is_long) {}
+    void seal(std::span<std::byte> packet, std::uint64_t number) override
+    {
+        const packet_parts p(packet, true);
+        const nonce n(number);
+        onesea_aegis_encryption e;
+        onesea_aegis_encrypt_begin(&e, &keys_.cipher, is_long_, n.bytes, raw(p.head.data()), p.head.size());
+        onesea_aegis_encrypt_add(&e, raw(p.text.data()), p.text.size(), raw(p.text.data()));
+        onesea_aegis_encrypt_finish(&e, raw(p.tag));
+    }
+    bool open(std::span<std::byte> packet, std::uint64_t number) override
+    {
+        const packet_parts p(packet, true);
+        const nonce n(number);
+        return onesea_aegis_decrypt(&keys_.cipher, is_long_, n.bytes, raw(p.head.data()), p.head.size(),
+                                    raw(p.text.data()), p.text.size(), raw(p.tag));
+    }
+
+  private:
+    struct nonce {
+        std::uint8_t bytes[16] = {};
+        explicit nonce(std::uint64_t number) { std::memcpy(bytes, &number, sizeof number); }
+    };
+    onesea::net::direction_keys keys_;
+    bool is_long_;
+};
+
+} // namespace
+
+candidates our_ciphers()
+{
+    if (!onesea::net::crypto_ready()) throw std::runtime_error("the cryptographic libraries do not work here");
+    candidates all;
+    all.push_back({"onesea", "", "", false, std::make_unique<of_links>(onesea::net::secure_mode::auth)});
+    all.push_back({"onesea", "", "", true, std::make_unique<of_links>(onesea::net::secure_mode::encrypt)});
+    for (const bool is_long : {false, true}) {
+        const char *name = is_long ? "aegis_128x4" : "aegis_128l";
+        all.push_back({name, "own", "", false, std::make_unique<one_mac>(is_long)});
+        all.push_back({name, "own", "", true, std::make_unique<one_encryption>(is_long)});
+    }
+    return all;
+}
+
+} // namespace bench
