@@ -67,10 +67,8 @@ class one_encryption : public cipher {
     {
         const packet_parts p(packet, true);
         const nonce n(number);
-        onesea_aegis_encryption e;
-        onesea_aegis_encrypt_begin(&e, &keys_.cipher, is_long_, n.bytes, raw(p.head.data()), p.head.size());
-        onesea_aegis_encrypt_add(&e, raw(p.text.data()), p.text.size(), raw(p.text.data()));
-        onesea_aegis_encrypt_finish(&e, raw(p.tag));
+        onesea_aegis_encrypt(&keys_.cipher, is_long_, n.bytes, raw(p.head.data()), p.head.size(), raw(p.text.data()),
+                             p.text.size(), raw(p.tag));
     }
     bool open(std::span<std::byte> packet, std::uint64_t number) override
     {

@@ -120,7 +120,12 @@ void crypto::seal(const direction_keys &keys, std::uint64_t number, std::span<st
 {
     std::span<const std::byte> body = packet.first(packet.size() - tag_size());
     if (mode_ == secure_mode::auth) mac(keys, {&body, 1}, packet.data() + body.size());
-    if (mode_ == secure_mode::encrypt) encrypt(keys, number, {&body, 1}, packet.data());
+    if (mode_ != secure_mode::encrypt) return;
+    const packet_nonce nonce(number);
+    auto *text = packet.data() + header_bytes;
+    const std::size_t bytes = body.size() - header_bytes;
+    onesea_aegis_encrypt(&keys.cipher, is_long(body.size()), nonce.bytes, raw(packet.data()), header_bytes, raw(text),
+                         bytes, raw(text + bytes));
 }
 
 bool crypto::open(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet)

@@ -355,7 +355,7 @@ void link::seal(datagram *d, std::uint64_t number)
     }
     if (!fits && d->whole.size() < d->bytes) d->whole.resize(d->bytes);
     std::byte *to = fits ? room.data() : d->whole.data();
-    if (cipher_.mode() == secure_mode::encrypt) {
+    if (cipher_.mode() == secure_mode::encrypt && d->bytes > gather_limit) {
         cipher_.encrypt(config_.out, number, pieces, to);
     } else {
         gather(*d, to);

@@ -34,6 +34,11 @@ void onesea_aegis_encrypt_add(onesea_aegis_encryption *encryption, const std::ui
                               std::uint8_t *to);
 void onesea_aegis_encrypt_finish(onesea_aegis_encryption *encryption, std::uint8_t *tag); // ends it
 
+// The same at once, in place. Takes less time for short texts: the end of the other wipes its state byte by byte.
+void onesea_aegis_encrypt(const onesea_aegis_keys *keys, bool is_long, const std::uint8_t *nonce,
+                          const std::uint8_t *head, std::size_t head_bytes, std::uint8_t *text, std::size_t bytes,
+                          std::uint8_t *tag);
+
 // In place; false: the tag is wrong, and the text is wiped.
 bool onesea_aegis_decrypt(const onesea_aegis_keys *keys, bool is_long, const std::uint8_t *nonce,
                           const std::uint8_t *head, std::size_t head_bytes, std::uint8_t *text, std::size_t bytes,

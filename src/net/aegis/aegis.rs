@@ -36,6 +36,14 @@ unsafe fn bytes<'a>(data: *const u8, bytes: usize) -> &'a [u8] {
     }
 }
 
+unsafe fn bytes_mut<'a>(data: *mut u8, bytes: usize) -> &'a mut [u8] {
+    if bytes == 0 {
+        &mut []
+    } else {
+        slice::from_raw_parts_mut(data, bytes)
+    }
+}
+
 #[no_mangle]
 pub unsafe extern "C" fn onesea_aegis_macs_make(macs: *mut Macs, keys: &Keys) {
     macs.write(Macs {
@@ -80,6 +88,26 @@ pub unsafe extern "C" fn onesea_aegis_encrypt_begin(
     });
 }
 
+#[no_mangle]
+pub unsafe extern "C" fn onesea_aegis_encrypt(
+    keys: &Keys,
+    long: bool,
+    nonce: &[u8; 16],
+    head: *const u8,
+    head_bytes: usize,
+    text: *mut u8,
+    n: usize,
+    tag: &mut Tag,
+) {
+    let head = bytes(head, head_bytes);
+    let text = bytes_mut(text, n);
+    *tag = if long {
+        Aegis128X4::new(&keys[1], nonce).encrypt_in_place(text, head)
+    } else {
+        Aegis128L::new(&keys[0], nonce).encrypt_in_place(text, head)
+    };
+}
+
 // In place where `to` is `data`; else the two must not overlap.
 #[no_mangle]
 pub unsafe extern "C" fn onesea_aegis_encrypt_add(encryption: &mut Encryption, data: *const u8, n: usize, to: *mut u8) {
@@ -120,11 +148,7 @@ pub unsafe extern "C" fn onesea_aegis_decrypt(
     tag: &Tag,
 ) -> bool {
     let head = bytes(head, head_bytes);
-    let text: &mut [u8] = if n == 0 {
-        &mut []
-    } else {
-        slice::from_raw_parts_mut(text, n)
-    };
+    let text = bytes_mut(text, n);
     if long {
         Aegis128X4::new(&keys[1], nonce)
             .decrypt_in_place(text, tag, head)
