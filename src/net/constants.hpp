@@ -38,7 +38,7 @@ inline constexpr std::size_t most_pieces_of_send = 1024; // the kernel's limit, 
 inline constexpr std::size_t packet_overhead = 768;
 
 // Up to here a packet is put together in one piece, next to the one before it: telling the kernel of a piece takes
-// longer than copying a kilobyte or two.
+// longer than copying a kilobyte or two, and so does encrypting it piece by piece (crypto.hpp).
 inline constexpr std::size_t gather_limit = 8192;
 inline constexpr std::size_t short_packet = 512; // the same without room for more
 
