@@ -111,6 +111,9 @@ void sea_abort(int code, const char *text);
 #define SEA_FOREVER (-1.0)
 int sea_set_timeout(double seconds);
 
+/* What this thread has given to sea_set_timeout() last, or SEA_FOREVER. Any time. */
+double sea_timeout(void);
+
 /* ---- Who and where ---------------------------------------------------------------------------------------------- */
 
 /* This rank, 0 .. sea_size()-1; SEA_ERR_STATE outside init..finalize. */

@@ -552,6 +552,8 @@ int sea_set_timeout(double seconds)
     return SEA_OK;
 }
 
+double sea_timeout(void) { return time_limit; }
+
 int sea_poll(void)
 {
     if (int s = check_started("sea_poll")) return s;

@@ -62,6 +62,7 @@ static void ranks_and_nodes(int me, int n)
     EXPECT(strcmp(sea_strerror(SEA_ERR_RANK), sea_strerror(SEA_OK)) != 0);
     EXPECT(strcmp(sea_status_name(SEA_ERR_RANK), "SEA_ERR_RANK") == 0);
     OK(sea_set_timeout(60.0));
+    EXPECT(sea_timeout() == 60.0);
     OK(sea_on_death(on_death, NULL));
     OK(sea_on_error(on_error, NULL));
     OK(sea_on_error(NULL, NULL));
