@@ -18,9 +18,12 @@ namespace {
 class limited {
   public:
     explicit limited(double seconds) { sea_set_timeout(seconds); }
-    ~limited() { sea_set_timeout(SEA_FOREVER); }
+    ~limited() { sea_set_timeout(before_); }
     limited(const limited &) = delete;
     limited &operator=(const limited &) = delete;
+
+  private:
+    const double before_ = sea_timeout(); // the program may have set one
 };
 
 int data_fence(context &c, double seconds)

@@ -4,10 +4,28 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <onesea.h>
 #include <string>
 #include <unistd.h>
 
 using namespace battery;
+
+STEP(the_time_limit_that_a_program_gave_onesea_stays)
+{
+    static char target[4000];
+    auto where = everywhere(target);
+    fence_all();
+    const std::vector<char> mine(sizeof target, 'x');
+    lapi_msg_info_t info;
+    EQUAL(sea_set_timeout(77), SEA_OK);
+    OK(LAPI_Put(self.h, self.right(), mine.size(), reinterpret_cast<void *>(where[self.right()]),
+                const_cast<char *>(mine.data()), nullptr, nullptr, nullptr));
+    OK(LAPI_Msgpoll(self.h, 100, &info));
+    EQUAL(sea_timeout(), 77);
+    OK(LAPI_Fence(self.h));
+    EQUAL(sea_timeout(), 77);
+    EQUAL(sea_set_timeout(SEA_FOREVER), SEA_OK);
+}
 
 STEP(a_silent_task_is_reported)
 {
