@@ -64,6 +64,11 @@ struct context {
     requests asked;
     std::mutex fencing;
 
+    // After the sending: what another thread's LAPI_Msgpoll sees as arrived must have left before.
+    void has_sent()
+    {
+        if (!unconfirmed.load(std::memory_order_relaxed)) unconfirmed.store(true, std::memory_order_relaxed);
+    }
     bool valid(uint tgt) const { return tgt < uint(n); }
 };
 

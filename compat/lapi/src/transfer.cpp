@@ -22,16 +22,18 @@ int start(context &c, uint tgt, lapi_err_t type, const ending &e, Issue &&issue)
     sea_opts opts = SEA_OPTS_INIT;
     opts.flags = SEA_NOWAIT;
     opts.target_raw_counter = e.tgt_cntr;
-    c.unconfirmed.store(true, std::memory_order_relaxed);
     if (simple(c, e)) {
         opts.origin_counter = e.org_cntr ? as_sea(e.org_cntr) : nullptr;
         opts.remote_counter = e.cmpl_cntr ? as_sea(e.cmpl_cntr) : nullptr;
-        return from_sea(issue(&opts));
+        const int status = issue(&opts);
+        c.has_sent();
+        return from_sea(status);
     }
     tracker::operation o;
     opts.op = &o.op;
     opts.origin_counter = opts.remote_counter = c.tracked.events();
     if (int status = issue(&opts)) return from_sea(status);
+    c.has_sent();
     o.locally = [&c, tgt, e] {
         add_here(e.org_cntr);
         call_sender(c, tgt, e, LAPI_SUCCESS);
@@ -116,6 +118,7 @@ void call_sender(context &c, uint tgt, const ending &e, int code)
 
 void end_now(context &c, uint tgt, const ending &e)
 {
+    c.has_sent();
     if (int code = add_there(tgt, e.tgt_cntr)) report(c, code, PUT_ERR, int(tgt));
     add_here(e.org_cntr);
     call_sender(c, tgt, e, LAPI_SUCCESS);
@@ -137,8 +140,8 @@ int put(context &c, uint tgt, lapi_long_t to, const void *from, ulong bytes, con
         return shared ? sea_put(shared, from, bytes, opts) : sea_raw_put(int(tgt), to, from, bytes, opts);
     };
     if (bytes <= copied_at_once && bytes > 0 && !e.tgt_cntr && !e.cmpl_cntr && !e.shdlr) {
-        c.unconfirmed.store(true, std::memory_order_relaxed);
         if (int status = issue(nullptr)) return from_sea(status);
+        c.has_sent();
         add_here(e.org_cntr);
         return LAPI_SUCCESS;
     }

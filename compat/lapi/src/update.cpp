@@ -86,9 +86,9 @@ int update(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, cons
     } else if (e.org_cntr) {
         opts.origin_counter = as_sea(e.org_cntr);
     }
-    c.unconfirmed.store(true, std::memory_order_relaxed);
     int status = shared ? sea_atomic(kind_of(op), shared, width, operand, 0, old, &opts)
                         : sea_raw_atomic(kind_of(op), int(tgt), word, width, operand, 0, old, &opts);
+    c.has_sent();
     if (status != SEA_OK || !by_call) return from_sea(status);
     o.at_end = [&c, tgt, e](int ended) {
         add_here(e.org_cntr);

@@ -226,3 +226,57 @@ STEP(polling_for_messages_tells_what_it_found)
     CHECK(seen & LAPI_SEND_COMPLETE);
     OK(LAPI_Probe(self.h));
 }
+
+STEP(polling_for_messages_tells_of_puts_into_the_memory_of_the_node)
+{
+    void *memory = nullptr;
+    OK(LAPI_Onesea_shared_alloc(self.h, 64, &memory));
+    auto where = everywhere(memory);
+    fence_all();
+    lapi_msg_info_t info = {};
+    do {
+        OK(LAPI_Msgpoll(self.h, 3, &info));
+    } while (info.status != LAPI_DISP_CNTR);
+    int value = 5;
+    OK(LAPI_Put(self.h, self.right(), sizeof value, reinterpret_cast<void *>(where[self.right()]), &value, nullptr,
+                nullptr, nullptr));
+    uint seen = 0;
+    for (int i = 0; i < 1000 && !(seen & LAPI_SEND_COMPLETE); ++i) {
+        OK(LAPI_Msgpoll(self.h, 100, &info));
+        seen |= info.status;
+    }
+    CHECK(seen & LAPI_SEND_COMPLETE);
+    fence_all();
+    OK(LAPI_Onesea_shared_free(self.h, memory));
+}
+
+// A put of one thread while another one polls: told when it has arrived, not when it is about to leave.
+STEP(polling_for_messages_tells_of_what_another_thread_sends)
+{
+    static std::atomic<long> word;
+    constexpr long puts = 3000;
+    std::atomic<long> returned = 0, told = 0;
+    word = 0;
+    std::thread sender([&] {
+        for (long i = 1; i <= puts; ++i) {
+            lapi_cntr_t complete = {};
+            OK(LAPI_Put(self.h, uint(self.me), sizeof i, &word, &i, nullptr, nullptr, &complete));
+            OK(LAPI_Waitcntr(self.h, &complete, 1, nullptr));
+            returned = i;
+            while (told < i) std::this_thread::yield();
+        }
+    });
+    long missed = 0;
+    for (long i = 1; i <= puts; ++i) {
+        long covered = 0;
+        for (int after = 0; covered < i && after < 100; after += returned >= i) {
+            lapi_msg_info_t info;
+            OK(LAPI_Msgpoll(self.h, 1, &info));
+            if (info.status & LAPI_SEND_COMPLETE) covered = word; // at most: it may have come just now
+        }
+        missed += covered < i;
+        told = i;
+    }
+    sender.join();
+    EQUAL(missed, 0);
+}
