@@ -138,7 +138,7 @@ int ask(context &c, uint tgt, service_kind kind, const std::uint64_t *words, req
     service s = {c.handle, kind, 0, 0, c.asked.add(tgt, std::move(answered)), {}};
     if (words) std::memcpy(s.words, words, sizeof s.words);
     int status = send_service(int(tgt), s);
-    if (status != SEA_OK) c.asked.take(s.id, tgt);
+    if (status != SEA_OK && !c.asked.take(s.id, tgt)) return LAPI_SUCCESS; // the target's end has answered
     return from_sea(status);
 }
 
@@ -169,9 +169,11 @@ int send(context &c, uint tgt, const sending &s, const ending &e)
     const std::size_t used = sizeof head + padded;
     int code = packed ? send_packet(c, tgt, buffer, used, s, e) : send_long(c, tgt, buffer, used, s, e);
     c.tasks[tgt].messaged.store(true, std::memory_order_relaxed); // after it: another thread's fence may be under way
-    c.unconfirmed.store(true, std::memory_order_relaxed);
-    if (code != LAPI_SUCCESS && head.request) c.asked.take(head.request, tgt);
-    return code;
+    c.has_sent();
+    if (code == LAPI_SUCCESS || !head.request || c.asked.take(head.request, tgt)) return code;
+    add_here(e.org_cntr); // the target's end has told the completion: so the rest of a message that was sent follows
+    call_sender(c, tgt, e, code);
+    return LAPI_SUCCESS;
 }
 
 int register_handlers()

@@ -27,7 +27,7 @@ struct sending {
 
 int send(context &c, uint tgt, const sending &s, const ending &e);
 
-// Asks `tgt`; `answered` is called once, whatever happens. words: four.
+// Asks `tgt`; `answered` is called once, unless the result is an error. words: four.
 int ask(context &c, uint tgt, service_kind kind, const std::uint64_t *words, requests::answered answered);
 // Answers question `id` of `source`; words: four, or null.
 void answer(lapi_handle_t context_number, int source, std::uint64_t id, int code, const std::uint64_t *words);

@@ -2,6 +2,7 @@
 /* With `onesea run --on-death continue`: the last task dies in a header handler. Who waits for it goes on and hears of
  * it, further calls to it are refused, the others are not touched. */
 #include <lapi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,36 @@ static void *die(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, c
     (void)info;
     raise(SIGKILL);
     return NULL;
+}
+
+/* Ends the requests to the dead task again and again, as its death does once. */
+static lapi_handle_t handle;
+static uint dead;
+static volatile int purging = 1;
+
+static void *purge(void *argument)
+{
+    while (purging) {
+        LAPI_Purge_totask(handle, dead);
+        LAPI_Resume_totask(handle, dead);
+    }
+    return argument;
+}
+
+/* A message is refused, or its completion is told; never both. */
+static int told_once(void)
+{
+    lapi_cntr_t cmpl = {0};
+    pthread_t purger;
+    int i, now = -1, accepted = 0;
+    if (pthread_create(&purger, NULL, purge, NULL) != 0) return 0;
+    for (i = 0; i < 50000; ++i)
+        accepted += LAPI_Amsend(handle, dead, (void *)5, NULL, 0, NULL, 0, NULL, NULL, &cmpl) == LAPI_SUCCESS;
+    purging = 0;
+    pthread_join(purger, NULL);
+    LAPI_Getcntr(handle, &cmpl, &now);
+    if (now != accepted) fprintf(stderr, "%d messages accepted, %d completions\n", accepted, now);
+    return now == accepted;
 }
 
 #define EXPECT(condition)                                                    \
@@ -68,6 +99,9 @@ int main(void)
     while (LAPI_Amsend(h, (uint)(n - 1), (void *)5, NULL, 0, NULL, 0, NULL, NULL, NULL) != LAPI_ERR_TGT_PURGED)
         LAPI_Probe(h);
     EXPECT(LAPI_Fence(h) == LAPI_SUCCESS);
+    handle = h;
+    dead = (uint)(n - 1);
+    EXPECT(told_once());
     EXPECT(LAPI_Put(h, (uint)(1 - me % 2) % (uint)(n - 1), sizeof me, (int *)addresses[(1 - me % 2) % (n - 1)] + me,
                     &me, NULL, NULL, &cmpl) == LAPI_SUCCESS);
     EXPECT(LAPI_Waitcntr(h, &cmpl, 1, NULL) == LAPI_SUCCESS);
