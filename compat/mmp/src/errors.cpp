@@ -12,6 +12,13 @@ namespace {
 constexpr std::size_t longest = 512;
 thread_local char text[longest] = "";
 
+int append(int sea_status, const char *words)
+{
+    const std::size_t used = std::strlen(text);
+    std::snprintf(text + used, longest - used, ": %s: %s", sea_strerror(sea_status), words);
+    return status_of(sea_status);
+}
+
 } // namespace
 
 int status_of(int sea_status)
@@ -66,9 +73,16 @@ int fail_below(int sea_status, const char *format, ...)
     va_start(list, format);
     std::vsnprintf(text, longest, format, list);
     va_end(list);
-    const std::size_t used = std::strlen(text);
-    std::snprintf(text + used, longest - used, ": %s: %s", sea_strerror(sea_status), sea_last_error());
-    return status_of(sea_status);
+    return append(sea_status, sea_last_error());
+}
+
+int fail_as_before(int sea_status, const char *words, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    std::vsnprintf(text, longest, format, list);
+    va_end(list);
+    return append(sea_status, words);
 }
 
 const char *last_error() { return text; }

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -60,8 +62,9 @@ const char *tag_of(int tag, char (&text)[24])
 
 MP_status public_of(const sea_message_info &info) { return {info.source, info.tag, info.bytes}; }
 
-// What became of a send or receive, in words.
-int tell(int status, const char *call, bool sends, int rank, int tag, std::size_t bytes, const sea_message_info *info)
+// What became of a send or receive, in words. `words`: those of Onesea, if they were said earlier.
+int tell(int status, const char *call, bool sends, int rank, int tag, std::size_t bytes, const sea_message_info *info,
+         const char *words = nullptr)
 {
     char who[16], which[24];
     if (status == SEA_ERR_TRUNCATED && info != nullptr)
@@ -70,8 +73,8 @@ int tell(int status, const char *call, bool sends, int rank, int tag, std::size_
     if (status == SEA_ERR_CANCELLED)
         return fail(MP_ERR_CANCELLED, "%s: the receive from %s, %s was withdrawn", call, name_of(rank, who),
                     tag_of(tag, which));
-    return fail_below(status, "%s: %zu bytes %s %s, %s", call, bytes, sends ? "to" : "from", name_of(rank, who),
-                      tag_of(tag, which));
+    return fail_as_before(status, words != nullptr ? words : sea_last_error(), "%s: %zu bytes %s %s, %s", call, bytes,
+                          sends ? "to" : "from", name_of(rank, who), tag_of(tag, which));
 }
 
 int no_request(const char *call, MP_request number)
@@ -95,10 +98,12 @@ int finish(const char *call, request &r, int status, MP_request *number, MP_stat
     const int rank = r.rank, tag = r.tag;
     const std::size_t bytes = r.bytes;
     const sea_message_info info = sends ? sea_message_info{here().rank, tag, bytes} : r.info;
+    char *const words = r.words;
     if (!requests().retire(r, *number)) return no_request(call, *number);
+    const std::unique_ptr<char, decltype(&std::free)> ours(words, std::free);
     *number = MP_REQUEST_NULL;
     if (about != nullptr && (status == SEA_OK || status == SEA_ERR_TRUNCATED)) *about = public_of(info);
-    return status == SEA_OK ? MP_OK : tell(status, call, sends, rank, tag, bytes, &info);
+    return status == SEA_OK ? MP_OK : tell(status, call, sends, rank, tag, bytes, &info, words);
 }
 
 // A request and its operation; NULL if it is not in use.
@@ -158,6 +163,7 @@ request *prepare(side which, int rank, int tag, std::size_t bytes)
     r->tag = tag;
     r->bytes = bytes;
     r->info = {};
+    r->words = nullptr;
     return r;
 }
 
@@ -173,6 +179,7 @@ int started(const char *call, request &r, int status, sea_op op, MP_request *num
         return tell(status, call, sends, rank, tag, bytes, nullptr);
     }
     r.status = status;
+    if (status != SEA_OK) r.words = strdup(sea_last_error()); // other calls fail before this is waited for
     r.op.store(status == SEA_OK ? op : SEA_OP_NONE, std::memory_order_release);
     *number = mine;
     return MP_OK;

@@ -28,6 +28,7 @@ struct request {
     std::atomic<std::uint32_t> turn = 0;
     std::atomic<sea_op> op = SEA_OP_NONE; // none: it ended at once, with the status
     int status = SEA_OK;
+    char *words = nullptr; // of Onesea, about that status; who uses the request up frees them
     std::atomic<bool> sends = false;
     int rank = 0, tag = 0; // as given
     std::size_t bytes = 0;

@@ -120,6 +120,16 @@ int death()
     EXPECT_STATUS(MP_ERR_DEAD, MP_wait(&receive, nullptr));
     EXPECT_WORDS("rank " + std::to_string(last) + ", tag 5");
     EXPECT_STATUS(MP_ERR_DEAD, MP_probe(last, MP_ANY_TAG, nullptr));
+    // What a request that failed at once ran into, whatever fails between its start and its wait.
+    std::string words[2];
+    for (std::string &each : words) {
+        EXPECT_DONE(MP_send(last, 7, &word, sizeof word, &send));
+        if (&each == &words[1]) EXPECT_STATUS(MP_ERR_ADDRESS, MP_free(&word));
+        EXPECT_STATUS(MP_ERR_DEAD, MP_wait(&send, nullptr));
+        each = MP_last_error();
+    }
+    EXPECT(words[0] == words[1]);
+    if (words[0] != words[1]) std::fprintf(stderr, "'%s'\n'%s'\n", words[0].c_str(), words[1].c_str());
     EXPECT_STATUS(MP_ERR_DEAD, MP_barrier());
     const int other = 1 - MP_rank();
     EXPECT_DONE(MP_send(other, 6, &other, sizeof other, nullptr));
