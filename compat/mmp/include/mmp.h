@@ -75,7 +75,8 @@ const char *MP_last_error(void);
 
 /* Joins the job; once in a process. A program that has called sea_init() itself may call it too; MMP's messages are
  * then those of onesea/message.h in SEA_TEAM_WORLD, from which it keeps its own apart by other tags or teams. Errors:
- * MP_ERR_STATE (called already), MP_ERR_LAUNCH, MP_ERR_MEMORY, MP_ERR_SYSTEM. */
+ * MP_ERR_STATE (called already), MP_ERR_LAUNCH, MP_ERR_MEMORY, MP_ERR_SYSTEM; MP_ERR_RANK: sea_spawn() started this
+ * process, which is then no rank of MMP but of Onesea, and leaves the job by sea_finalize(). */
 int MP_init(void);
 
 /* Ends this rank's part. Collective over the living ranks; no other thread may be inside the library. Requests that are

@@ -18,7 +18,10 @@ int start(job &j)
         j.owns_onesea = true;
     }
     const int me = sea_team_rank(SEA_TEAM_WORLD);
-    if (me < 0) return fail_below(me, "MP_init: this process joined the job later");
+    if (me == SEA_ERR_RANK) // sea_finalize() waits for all, so it is left to the process
+        return fail(MP_ERR_RANK, "MP_init: sea_spawn() started this process; MMP has the ranks that the job started "
+                                 "with. It is in Onesea's job and leaves it by sea_finalize()");
+    if (me < 0) return fail_below(me, "MP_init");
     j.rank = me;
     j.size = sea_team_size(SEA_TEAM_WORLD);
     return MP_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mmp_battery: every function and every error of mmp.h, as a job of any number of ranks. Modes: nothing (all steps),
 // the name of a step (that one), `death` (needs --on-death continue and three ranks: the last one kills itself),
-// `beside` (two ranks that call sea_init() themselves).
+// `beside` (two ranks that call sea_init() themselves), `grow` (a rank that is no rank of MMP joins as `newcomer`).
 #include "battery.hpp"
 
 #include <atomic>
@@ -173,6 +173,35 @@ int beside_onesea()
     return failures() == 0 ? 0 : 1;
 }
 
+// A process that sea_spawn() has started is no rank of MMP: it is told so each time it asks, stays in Onesea, and
+// leaves it by sea_finalize(). The ranks of the job talk on.
+int newcomer()
+{
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_STATUS(MP_ERR_RANK, MP_init());
+        EXPECT_WORDS("MP_init: sea_spawn() started this process; MMP has the ranks that the job started with");
+        EXPECT_STATUS(MP_ERR_STATE, MP_rank());
+        EXPECT_STATUS(MP_ERR_STATE, MP_finalize());
+    }
+    EXPECT(sea_initialized() == 1);
+    EXPECT(sea_finalize() == SEA_OK);
+    std::printf("newcomer: %d failures\n", failures());
+    return failures() == 0 ? 0 : 1;
+}
+
+int job_that_grows(const char *program)
+{
+    EXPECT_DONE(MP_init());
+    const char *arguments[] = {program, "newcomer", nullptr};
+    sea_spawn_opts opts = SEA_SPAWN_INIT;
+    opts.arguments = arguments;
+    int rank = -1;
+    if (MP_rank() == 0) EXPECT(sea_spawn(&opts, &rank) == SEA_OK);
+    EXPECT_DONE(MP_barrier());
+    EXPECT_DONE(MP_finalize());
+    return failures() == 0 ? 0 : 1;
+}
+
 } // namespace
 } // namespace battery
 
@@ -181,5 +210,7 @@ int main(int argc, char **argv)
     const std::string mode = argc > 1 ? argv[1] : "";
     if (mode == "death") return battery::death();
     if (mode == "beside") return battery::beside_onesea();
+    if (mode == "grow") return battery::job_that_grows(argv[0]);
+    if (mode == "newcomer") return battery::newcomer();
     return battery::all_steps(mode);
 }

@@ -3,6 +3,7 @@
 #include "battery.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -100,6 +101,39 @@ void two_threads_that_wait_for_one_request_get_one_completion()
     }
 }
 
+// The same where both wait for any.
+void two_threads_that_wait_for_any_get_one_completion()
+{
+    std::atomic<int> round{0}, ready{0}, complete{0};
+    constexpr int rounds = 3000;
+    MP_request receive = MP_REQUEST_NULL;
+    int value = -1;
+    const auto wait = [&] {
+        MP_request copy = receive;
+        int index = -1;
+        const int status = MP_wait_any(&copy, 1, &index, nullptr);
+        EXPECT(status == MP_OK || status == MP_ERR_REQUEST);
+        complete += status == MP_OK ? 1 : 0;
+        ++ready;
+    };
+    std::thread other([&] {
+        for (int mine = 1; mine <= rounds; ++mine) {
+            while (round < mine) std::this_thread::yield();
+            wait();
+        }
+    });
+    for (int i = 1; i <= rounds; ++i) {
+        EXPECT_DONE(MP_receive(MP_rank(), 51, &value, sizeof value, &receive));
+        EXPECT_DONE(MP_send(MP_rank(), 51, &i, sizeof i, nullptr));
+        ready = 0;
+        round = i;
+        wait();
+        while (ready < 2) std::this_thread::yield();
+    }
+    other.join();
+    EXPECT(complete == rounds && value == rounds);
+}
+
 // What goes from every rank to every other one is known to all: the model. Receives are posted in random order, half of
 // them before anything is sent, and name what they want or leave the tag open; a message says which it is.
 struct letter {
@@ -186,6 +220,7 @@ std::vector<step> load_steps()
             {"a_flood_does_not_pass_the_bound", a_flood_does_not_pass_the_bound},
             {"threads_talk_at_the_same_time", threads_talk_at_the_same_time},
             {"two_threads_that_wait_for_one_request", two_threads_that_wait_for_one_request_get_one_completion},
+            {"two_threads_that_wait_for_any", two_threads_that_wait_for_any_get_one_completion},
             {"random_messages_agree_with_a_model", random_messages_agree_with_a_model}};
 }
 

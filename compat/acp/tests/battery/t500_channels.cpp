@@ -193,6 +193,33 @@ STEP(a_stale_handle_names_nothing_that_was_made_later)
     for (int i = 0; i < 2; ++i) EQUAL(acp_free_segbuf(acp_create_dst_segbuf(self.left(), memory, 8, 2)), 0);
 }
 
+// Of a long message both ends have asked for, of a send that nobody receives, of a receive that nothing comes for.
+STEP(requests_of_channels_end_with_a_reset)
+{
+    if (self.n < 2) return;
+    std::vector<unsigned char> out = text(1, 32 << 20), in(out.size());
+    ring r, other;
+    std::uint64_t word = 0;
+    const acp_request_t old[4] = {acp_nbsend_ch(r.out, out.data(), out.size()),
+                                  acp_nbrecv_ch(r.in, in.data(), in.size()),
+                                  acp_nbsend_ch(other.out, out.data(), 8), acp_nbrecv_ch(r.in, &word, 8)};
+    EQUAL(acp_reset(self.me), 0);
+    std::fill(in.begin(), in.end(), static_cast<unsigned char>(0)); // nothing comes into it any more
+    ERROR_OF("no channel", EQUAL(acp_nbsend_ch(r.out, out.data(), 8), ACP_REQUEST_NULL));
+    ring next;
+    std::uint64_t mine = 7, got = 0;
+    const acp_request_t s = acp_nbsend_ch(next.out, &mine, 8), g = acp_nbrecv_ch(next.in, &got, 8);
+    for (acp_request_t each : old) ERROR_OF("no request", EQUAL(acp_wait_ch(each), failed_wait));
+    EQUAL(acp_wait_ch(s), 0u);
+    EQUAL(acp_wait_ch(g), 8u);
+    EQUAL(got, 7u);
+    next.free();
+    usleep(50000);
+    acp_sync();
+    CHECK(in == std::vector<unsigned char>(in.size()));
+    EQUAL(word, 0u);
+}
+
 STEP(an_access_after_all_does_not_wait_for_a_receive)
 {
     if (self.n < 2) return;
