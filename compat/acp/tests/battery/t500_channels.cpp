@@ -201,9 +201,10 @@ STEP(requests_of_channels_end_with_a_reset)
     ring r, other;
     std::uint64_t word = 0;
     const acp_request_t old[4] = {acp_nbsend_ch(r.out, out.data(), out.size()),
-                                  acp_nbrecv_ch(r.in, in.data(), in.size()),
-                                  acp_nbsend_ch(other.out, out.data(), 8), acp_nbrecv_ch(r.in, &word, 8)};
+                                  acp_nbrecv_ch(r.in, in.data(), in.size()), acp_nbsend_ch(other.out, out.data(), 8),
+                                  acp_nbrecv_ch(r.in, &word, 8)};
     EQUAL(acp_reset(self.me), 0);
+    CHECK(in == out);
     std::fill(in.begin(), in.end(), static_cast<unsigned char>(0)); // nothing comes into it any more
     ERROR_OF("no channel", EQUAL(acp_nbsend_ch(r.out, out.data(), 8), ACP_REQUEST_NULL));
     ring next;
@@ -218,6 +219,26 @@ STEP(requests_of_channels_end_with_a_reset)
     acp_sync();
     CHECK(in == std::vector<unsigned char>(in.size()));
     EQUAL(word, 0u);
+}
+
+STEP(requests_that_a_reset_ends_leave_nothing_behind)
+{
+    if (self.n < 2) return;
+    std::uint64_t out = 1, in = 0;
+    const auto round = [&](int times) {
+        for (int k = 0; k < times; ++k) {
+            ring r;
+            for (int i = 0; i < 2000; ++i)
+                CHECK(acp_nbsend_ch(r.out, &out, 8) && acp_nbrecv_ch(r.in, &in, 8)); // nobody waits for them
+            EQUAL(acp_reset(self.me), 0);
+        }
+    };
+    round(3);
+    const std::size_t before = allocated_bytes();
+    round(often(20));
+    CHECK(allocated_bytes() < before + (256 << 10));
+    if (allocated_bytes() >= before + (256 << 10))
+        std::cerr << "    " << before << " -> " << allocated_bytes() << " bytes\n";
 }
 
 STEP(an_access_after_all_does_not_wait_for_a_receive)
