@@ -13,6 +13,8 @@ constexpr acp_handle_t look_each = 256;        // accesses: how often the front 
 
 // What this thread holds: one, and more in handlers that run inside the call that does.
 [[gnu::tls_model("initial-exec")]] thread_local constinit int held_here = 0;
+// This thread waits for the front, or looks at it; a handler may run inside that.
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool taken_here = false;
 
 bool means_all(acp_handle_t h) { return h == acp_handle_t(ACP_HANDLE_ALL) || h == acp_handle_t(ACP_HANDLE_CONT); }
 
@@ -184,7 +186,7 @@ bool flight::finish_front(guard &lock, double seconds)
 {
     queue_.front().open = false;
     const access front = queue_.front();
-    front_taken_ = true;
+    front_taken_ = taken_here = true;
     lock.unlock();
     int s = SEA_ERR_TIMEOUT;
     if (seconds == 0) {
@@ -197,7 +199,7 @@ bool flight::finish_front(guard &lock, double seconds)
     const bool over = s != SEA_ERR_TIMEOUT;
     if (over && s != SEA_OK && !front.stand_in) tell(front.first, front.last);
     lock.lock();
-    front_taken_ = false;
+    front_taken_ = taken_here = false;
     if (over) {
         queue_.pop_front();
         size_.store(queue_.size(), std::memory_order_release);
@@ -219,7 +221,7 @@ void flight::note_failure(const handles &failed)
     failed_.pop_front();
 }
 
-// A handler that runs inside a call that starts an access: what that holds cannot be finished before.
+// A handler that runs inside a call that starts an access, or waits for one: what that holds cannot be finished before.
 void flight::wait_inside_a_call(guard &lock)
 {
     lock.unlock();
@@ -235,7 +237,7 @@ void flight::complete(acp_handle_t upto)
     if (size() == 0) return;
     guard lock(mutex_);
     while (covers(upto)) {
-        if (queue_.front().held > 0 && held_here > 0) return wait_inside_a_call(lock);
+        if (taken_here || (queue_.front().held > 0 && held_here > 0)) return wait_inside_a_call(lock);
         if (front_in_use())
             front_free_.wait(lock);
         else

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <onesea.h>
 #include <thread>
 
 using namespace battery;
@@ -215,6 +216,42 @@ STEP(who_waits_for_a_condition_holds_up_nobody)
         acp_sync();
     }
     CHECK(measured == 0 || overtaken > 0);
+}
+
+// A handler of onesea.h may run inside a call that waits for an access, looks at it or starts another one after it.
+namespace {
+std::atomic<int> completions{0};
+
+void *complete_all(const sea_am *, sea_am_complete_fn *, void **)
+{
+    acp_complete(ACP_HANDLE_ALL);
+    ++completions;
+    return nullptr;
+}
+} // namespace
+
+STEP(a_handler_completes_what_the_call_around_it_has_in_hand)
+{
+    if (self.n < 2) return;
+    constexpr std::size_t much = 8 << 20;
+    constexpr int times = 20, messages = 10;
+    registered<unsigned char> here(much), there(much);
+    const auto all = everywhere(there.at(0));
+    EQUAL(sea_am_register(7, complete_all, nullptr), SEA_OK);
+    acp_sync();
+    completions = 0;
+    sea_opts opts = SEA_OPTS_INIT;
+    opts.flags = SEA_NOWAIT;
+    for (int round = 0; round < times; ++round) {
+        const acp_handle_t slow = acp_copy(all[std::size_t(self.right())], here.at(0), much, ACP_HANDLE_NULL);
+        for (int i = 0; i < messages && self.me == 1; ++i) // one way: handlers must not wait for each other
+            EQUAL(sea_am_send(acp_onesea_rank(self.right()), 7, "", 1, nullptr, 0, &opts), SEA_OK);
+        for (std::size_t i = 0; i < 200; ++i) acp_copy(word_of(self.right(), i), word_of(self.me, 300 + i), 8, slow);
+    }
+    acp_complete(ACP_HANDLE_ALL);
+    while (self.left() == 1 && completions < times * messages) sea_poll();
+    acp_sync();
+    EQUAL(sea_am_register(7, nullptr, nullptr), SEA_OK);
 }
 
 STEP(what_waits_for_a_failed_access_fails)
