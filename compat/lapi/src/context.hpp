@@ -64,11 +64,9 @@ struct context {
     requests asked;
     std::mutex fencing;
 
-    // After the sending: what another thread's LAPI_Msgpoll sees as arrived must have left before.
-    void has_sent()
-    {
-        if (!unconfirmed.load(std::memory_order_relaxed)) unconfirmed.store(true, std::memory_order_relaxed);
-    }
+    // After the sending: what another thread's LAPI_Msgpoll sees as arrived must have left before. Stored in any case:
+    // a look at whether it is set already could come before the sending is seen.
+    void has_sent() { unconfirmed.store(true, std::memory_order_release); }
     bool valid(uint tgt) const { return tgt < uint(n); }
 };
 

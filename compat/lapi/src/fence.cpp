@@ -120,7 +120,7 @@ int fence(context &c)
 
 bool all_sent_has_arrived(context &c)
 {
-    c.unconfirmed.store(false, std::memory_order_relaxed);
+    c.unconfirmed.exchange(false); // what is sent from here on is confirmed later
     limited here(0);
     if (sea_fence_all() != SEA_ERR_TIMEOUT) return true;
     c.unconfirmed.store(true, std::memory_order_relaxed);
