@@ -4,6 +4,7 @@
 #include "errors.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace acp {
 namespace {
@@ -222,14 +223,20 @@ void flight::note_failure(const handles &failed)
 }
 
 // A handler that runs inside a call that starts an access, or waits for one: what that holds cannot be finished before.
-void flight::wait_inside_a_call(guard &lock)
+// Nothing else is waited for: a message of this process may wait for a handler that waits so at its target.
+void flight::wait_inside_a_call(guard &lock, acp_handle_t upto)
 {
+    std::vector<sea_op> under_way;
+    for (const access &a : queue_)
+        if (upto == acp_handle_t(ACP_HANDLE_ALL) || a.first <= upto) under_way.push_back(a.op);
     lock.unlock();
-    sea_op empty = SEA_OP_NONE;
-    sea_opts opts = SEA_OPTS_INIT;
-    opts.op = &empty;
-    opts.after = SEA_OP_ALL;
-    if (sea_copy(SEA_NULL, SEA_NULL, 0, &opts) == SEA_OK) sea_wait(empty, SEA_FOREVER);
+    for (const sea_op op : under_way) {
+        sea_op empty = SEA_OP_NONE;
+        sea_opts opts = SEA_OPTS_INIT;
+        opts.op = &empty;
+        opts.after = op;
+        if (sea_copy(SEA_NULL, SEA_NULL, 0, &opts) == SEA_OK) sea_wait(empty, SEA_FOREVER);
+    }
 }
 
 void flight::complete(acp_handle_t upto)
@@ -237,7 +244,7 @@ void flight::complete(acp_handle_t upto)
     if (size() == 0) return;
     guard lock(mutex_);
     while (covers(upto)) {
-        if (taken_here || (queue_.front().held > 0 && held_here > 0)) return wait_inside_a_call(lock);
+        if (taken_here || (queue_.front().held > 0 && held_here > 0)) return wait_inside_a_call(lock, upto);
         if (front_in_use())
             front_free_.wait(lock);
         else

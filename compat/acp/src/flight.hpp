@@ -89,7 +89,7 @@ class flight {
     bool covers(acp_handle_t upto) const;
     bool front_in_use() const { return front_taken_ || queue_.front().held > 0; }
     bool finish_front(guard &lock, double seconds);
-    static void wait_inside_a_call(guard &lock);
+    void wait_inside_a_call(guard &lock, acp_handle_t upto);
     void note_failure(const handles &failed);
     void look_at_times(guard &lock, acp_handle_t newest);
 };
