@@ -50,10 +50,15 @@ int place_answer(const list_call &l, verb v, const list_arguments &a, sea_list_i
     return SEA_OK;
 }
 
-int entry_of(const list_call &l, sea_list_it it, sea_list_entry *entry)
+int check_element(const list_call &l, sea_list_it it)
 {
     if (int s = l.check(it)) return s;
-    if (it.entry == l.at) return fail(SEA_ERR_ADDRESS, "{}: the end of a list is no element", l.function);
+    return it.entry == l.at ? fail(SEA_ERR_ADDRESS, "{}: the end of a list is no element", l.function) : SEA_OK;
+}
+
+int entry_of(const list_call &l, sea_list_it it, sea_list_entry *entry)
+{
+    if (int s = check_element(l, it)) return s;
     list_arguments a;
     a.a = place_of(it);
     list_answer r;
@@ -316,15 +321,8 @@ int sea_list_get(sea_list_it it, sea_list_entry *entry)
 int sea_list_read(sea_list_it it, void *out, size_t room, size_t *bytes)
 {
     const list_call l = on("sea_list_read", it.list);
-    sea_list_entry e{};
-    if (int s = entry_of(l, it, &e)) return s;
-    if (e.bytes > room)
-        return fail(SEA_ERR_INVALID, "{}: the element has {} bytes, the room for it {}", l.function, e.bytes, room);
-    if (e.bytes && !out) return missing(l.function);
-    if (e.bytes)
-        if (int s = sea_get(out, e.data, e.bytes, nullptr)) return s;
-    if (bytes) *bytes = e.bytes;
-    return SEA_OK;
+    if (int s = check_element(l, it)) return s;
+    return l.read(it, out, room, bytes);
 }
 
 int sea_list_fetch(sea_list_it from, sea_list_entry *entries, size_t n, size_t *count, uint64_t *version)

@@ -101,8 +101,11 @@ struct list_place {
 
 inline constexpr std::uint32_t at_front = 1, at_back = 2; // insert, erase: there, instead of at an iterator
 inline constexpr std::uint32_t to_last = 4;               // erase: up to `b`
-inline constexpr std::uint32_t want_data = 8;             // erase: the bytes are output, if they fit `bytes`
+inline constexpr std::uint32_t want_data = 8;             // erase, advance: the bytes are output, if they fit `bytes`
 inline constexpr std::uint32_t unique_only = 16;          // remove: those equal to the one before
+
+// Of a read from another node; more goes straight to its place, by a get.
+inline constexpr std::uint64_t read_at_once = 8192;
 
 struct list_arguments {
     std::uint32_t flags = 0;
@@ -110,7 +113,7 @@ struct list_arguments {
     list_place a, b; // splice: first, last
     list_place before;
     sea_addr other = SEA_NULL; // swap, splice: the other list; insert: data that lies elsewhere
-    std::uint64_t bytes = 0;   // insert: of the element; erase: room; fetch: how many; reorder: version
+    std::uint64_t bytes = 0;   // insert: of the element; erase, advance: room; fetch: how many; reorder: version
     std::int64_t distance = 0;
 };
 

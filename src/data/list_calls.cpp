@@ -181,6 +181,24 @@ int list_call::erase(const sea_list_it &it, sea_list_it *next, bool *undecided) 
     return SEA_OK;
 }
 
+int list_call::read(const sea_list_it &it, void *out, std::size_t room, std::size_t *bytes) const
+{
+    list_arguments a;
+    a.a = place_of(it);
+    a.flags = want_data;
+    a.bytes = out ? room : 0;
+    list_answer r;
+    asking c = call(verb::list_advance, a);
+    c.room = out;
+    c.room_bytes = a.bytes;
+    c.result = room_of(r);
+    if (int s = ask(c)) return s;
+    if (r.number)
+        if (int s = sea_get(out, r.data, r.bytes, nullptr)) return s;
+    if (bytes) *bytes = r.bytes;
+    return SEA_OK;
+}
+
 int list_call::pop(std::uint32_t end, void *out, std::size_t room, std::size_t *bytes) const
 {
     list_arguments a;

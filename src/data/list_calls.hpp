@@ -30,6 +30,7 @@ struct list_call {
     int add_from(list_arguments a, int rank, sea_addr source, std::size_t bytes, sea_list_it *it) const;
     // *undecided (may be null): asking::undecided
     int erase(const sea_list_it &it, sea_list_it *next, bool *undecided = nullptr) const;
+    int read(const sea_list_it &it, void *out, std::size_t room, std::size_t *bytes) const;
     int pop(std::uint32_t end, void *out, std::size_t room, std::size_t *bytes) const;
     int remove(const void *data, std::size_t bytes, bool unique, std::size_t *removed) const;
 

@@ -75,6 +75,18 @@ const std::byte *bytes_here(execution &x, const list_entry &e)
     return heap && heap.heap->contains(offset, e.bytes) ? heap.at(offset) : nullptr;
 }
 
+// The bytes are output, or the answer says that the caller has to fetch them: those that lie elsewhere, and those that
+// are more than `most` if an answer had to carry them.
+int put_out_bytes(execution &x, const list_entry &e, const list_arguments &a, std::uint64_t most, list_answer *r)
+{
+    if (e.bytes > a.bytes) return x.refuse(SEA_ERR_INVALID, why::too_large, e.bytes, a.bytes);
+    if (e.bytes == 0) return SEA_OK;
+    const std::byte *bytes = x.room || e.bytes <= most ? bytes_here(x, e) : nullptr;
+    if (bytes) std::memcpy(x.put_out(e.bytes), bytes, e.bytes);
+    r->number = !bytes;
+    return SEA_OK;
+}
+
 int erase_one(execution &x, list &l, std::uint64_t position, const list_arguments &a)
 {
     if (position == l.end())
@@ -82,13 +94,8 @@ int erase_one(execution &x, list &l, std::uint64_t position, const list_argument
     const list_entry &e = l.at(position);
     list_answer r;
     r.bytes = e.bytes;
-    const std::byte *bytes = nullptr;
-    if (a.flags & want_data) {
-        if (e.bytes > a.bytes) return x.refuse(SEA_ERR_INVALID, why::too_large, e.bytes, a.bytes);
-        bytes = e.bytes ? bytes_here(x, e) : nullptr;
-        if (bytes) std::memcpy(x.put_out(e.bytes), bytes, e.bytes);
-        r.number = e.bytes > 0 && !bytes;
-    }
+    if (a.flags & want_data)
+        if (int s = put_out_bytes(x, e, a, std::uint64_t(-1), &r)) return s;
     const std::uint64_t next = l.next(position);
     if (!next) return gone(x);
     const sea_addr data = l.erase(position);
@@ -240,7 +247,10 @@ int list_advance(execution &x, const list_arguments &a)
             if (beyond) return x.refuse(SEA_ERR_ADDRESS, why::at_end);
             if (!(p = n > 0 ? l.next(p) : l.prev(p))) return gone(x);
         }
-        return x.give(about(l, p));
+        list_answer r = about(l, p);
+        if ((a.flags & want_data) && p != l.end())
+            if (int s = put_out_bytes(x, l.at(p), a, read_at_once, &r)) return s;
+        return x.give(r);
     });
 }
 

@@ -264,6 +264,41 @@ STEP(140, list_gives_out_every_element_of_all_ranks_once)
     }
 }
 
+// An element's bytes, for as long as it is there, whatever comes to its place afterwards.
+static void read_front_twice(sea_list l)
+{
+    sea_list_it first{};
+    std::uint64_t one = 0, again = 0;
+    std::size_t bytes = 0;
+    REQUIRE_OK(sea_list_begin(l, &first));
+    const int s = sea_list_read(first, &one, sizeof one, &bytes);
+    REQUIRE(s == SEA_OK || s == SEA_ERR_HANDLE || s == SEA_ERR_ADDRESS);
+    if (s != SEA_OK || sea_list_read(first, &again, sizeof again, &bytes) != SEA_OK) return;
+    CHECK_EQ(8, bytes);
+    CHECK_EQ(one, again);
+}
+
+STEP(145, what_is_read_of_a_list_is_the_bytes_of_that_element_while_others_come_and_go)
+{
+    const int owner = 0;
+    const sea_list l = everybodys_list(t, owner);
+    std::atomic<std::uint64_t> &over = t.shared->flags[0];
+    const std::uint64_t all_over = over + std::uint64_t(t.size - 1);
+    t.sync();
+    if (t.rank == owner) {
+        for (std::uint64_t i = 0; over < all_over; ++i) {
+            REQUIRE_OK(sea_list_push_back(l, owner, &i, sizeof i, nullptr));
+            REQUIRE_OK(sea_list_pop_front(l, nullptr, 0, nullptr));
+        }
+    } else {
+        for (int i = t.times(2000); i > 0; --i) read_front_twice(l);
+        ++over;
+    }
+    t.sync();
+    if (t.rank == owner) CHECK_OK(sea_list_destroy(l));
+    t.sync();
+}
+
 STEP(150, list_is_sorted_by_its_callers_while_others_add_to_it)
 {
     const int owner = t.size - 1, n = t.times(40);
