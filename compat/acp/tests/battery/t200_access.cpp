@@ -238,8 +238,8 @@ STEP(a_handler_completes_what_the_call_around_it_has_in_hand)
     registered<unsigned char> here(much), there(much);
     const auto all = everywhere(there.at(0));
     EQUAL(sea_am_register(7, complete_all, nullptr), SEA_OK);
-    acp_sync();
     completions = 0;
+    acp_sync(); // none comes before
     sea_opts opts = SEA_OPTS_INIT;
     opts.flags = SEA_NOWAIT;
     for (int round = 0; round < times; ++round) {
