@@ -246,9 +246,9 @@ int sea_list_distance(sea_list_it first, sea_list_it last, size_t *elements);
 /* Where an element's bytes are. SEA_ERR_ADDRESS for the end. One call. */
 int sea_list_get(sea_list_it it, sea_list_entry *entry);
 
-/* Copies an element's bytes; SEA_ERR_INVALID if they are more than `room`. One call, and a get if they are more than 8 KB
- * at an owner on another node, or are on a third rank: if others erase the element before that get, what it brings may
- * be of what lies there since. */
+/* Copies an element's bytes; SEA_ERR_INVALID if they are more than `room`. One call, and a get if they are more than 8
+ * KB at an owner on another node, or are on a third rank: if others erase the element before that get, what it brings
+ * may be of what lies there since. */
 int sea_list_read(sea_list_it it, void *out, size_t room, size_t *bytes);
 
 /* The next `n` elements from `from` on: *count of them (fewer: the end has come), and the list's version. One call. The
