@@ -30,30 +30,18 @@ class of_links : public cipher {
     onesea::net::direction_keys keys_;
 };
 
-class one_mac : public cipher {
+class one_mac : public mac {
   public:
     explicit one_mac(bool is_long) : is_long_(is_long)
     {
         const auto keys = some_keys(onesea::net::secure_mode::auth);
         onesea_aegis_macs_make(&macs_, &keys.cipher);
     }
-    void seal(std::span<std::byte> packet, std::uint64_t) override
-    {
-        const packet_parts p(packet, false);
-        make(p, raw(p.tag));
-    }
-    bool open(std::span<std::byte> packet, std::uint64_t) override
-    {
-        const packet_parts p(packet, false);
-        std::uint8_t good[tag_bytes];
-        make(p, good);
-        return same_tags(good, p.tag);
-    }
 
   private:
-    void make(const packet_parts &p, std::uint8_t *tag)
+    void make_tag(std::span<std::byte> text, std::uint8_t *tag) override
     {
-        onesea_aegis_mac_add(&macs_, is_long_, raw(p.head.data()), p.head.size());
+        onesea_aegis_mac_add(&macs_, is_long_, raw(text.data()), text.size());
         onesea_aegis_mac_finish(&macs_, is_long_, tag);
     }
     onesea_aegis_macs macs_;
