@@ -14,6 +14,7 @@
 // program slept inside the library, the dispatcher parks without a timer; that thread unparks it when it leaves.
 #include "base/log.hpp"
 #include "core/engine.hpp"
+#include "core/short_turns.hpp"
 #include "core/start_rate.hpp"
 
 #include <array>
@@ -35,10 +36,11 @@ constexpr nanoseconds between_let_outs = 10'000; // of what is held, by calls th
 constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
 constexpr auto tick = std::chrono::milliseconds(1);
 constexpr int ticks_before_parking = 8;
-constexpr nanoseconds look_again = 1'000'000; // at the deadlines of what a program started
-constexpr nanoseconds look_due = 200'000;     // after the last one, where starts make progress themselves ...
-constexpr unsigned starts_per_look = 64;      // ... and each so many of them read the clock
-constexpr unsigned long timer_slack = 1000;   // ns; what is held back waits a few us
+constexpr nanoseconds look_again = 1'000'000;      // at the deadlines of what a program started
+constexpr nanoseconds look_due = 200'000;          // after the last one, where starts make progress themselves ...
+constexpr unsigned starts_per_look = 64;           // ... and each so many of them read the clock
+constexpr unsigned long timer_slack = 1000;        // ns; what is held back waits a few us
+constexpr std::uint64_t dispatcher_turn = 100'000; // ns; kernels give no shorter ones
 constexpr int handlers_at_once = 256;
 constexpr nanoseconds stall_limit = 10'000'000; // of a round of the dispatcher: so long others wait for this rank
 
@@ -230,6 +232,7 @@ void dispatch()
 {
     is_dispatcher = true;
     prctl(PR_SET_TIMERSLACK, timer_slack);
+    wish_for_turns_of(dispatcher_turn);
     auto &s = engine().sleep;
     std::uint64_t seen = 0;
     start_rate starts;
