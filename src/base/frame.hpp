@@ -12,9 +12,9 @@ namespace onesea {
 inline constexpr std::uint64_t raw_space = std::uint64_t(1) << 63;
 
 enum class frame_type : std::uint8_t {
-    put = 1, // position: target offset; payload: data
+    put = 1, // position: target offset; aux: whole MiB of the transfer, a hint; payload: data
     get,     // position: source offset; payload: u64 length, u64 cookie; answered by data frames or done
-    data,    // answer to get or pull: position: the asker's cookie + offset; payload: data
+    data,    // answer to get or pull: position: the asker's cookie + offset; aux: as of put; payload: data
     atomic,  // aux: kind | width << 8 | fetch << 15; position: offset; payload: operand, compare (u64 each)
     value,   // answer to a fetching atomic and to alloc: payload: u64
     am,      // aux: handler number; payload: u32 header bytes, u32 zero, header padded to 8, data

@@ -247,7 +247,7 @@ void quick_settled(delivery *d, int status);
 [[gnu::cold]] void quick_refused(place target, int status);
 
 // ---- own_memory.cpp: own memory at a position of the window or of the raw space; SEA_OK or an error without text ----
-int own_write(std::uint64_t position, const void *from, std::size_t bytes);
+int own_write(std::uint64_t position, const void *from, std::size_t bytes, bool past_caches = false);
 int own_read(void *to, std::uint64_t position, std::size_t bytes);
 int own_update(std::uint64_t position, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,
                std::uint64_t *old);

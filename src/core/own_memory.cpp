@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Own memory as operations reach it, whoever asks: by its position in the window or in the raw space. The own heap is
 // always mapped, so that it needs no care, also where it is named as raw space. All under the lock.
+#include "base/wide_copy.hpp"
 #include "core/engine.hpp"
 #include "core/transfer.hpp"
 #include "shm/native.hpp"
@@ -51,12 +52,15 @@ int find_own(std::uint64_t position, std::uint64_t bytes, bool write, own_place 
 
 } // namespace
 
-int own_write(std::uint64_t position, const void *from, std::size_t bytes)
+int own_write(std::uint64_t position, const void *from, std::size_t bytes, bool past_caches)
 {
     own_place at;
     if (int s = find_own(position, bytes, true, &at)) return s;
     if (!at.memory) return engine().raw->memory().write(at.raw, from, bytes);
-    shm::copy_plain(at.memory, from, bytes);
+    if (past_caches)
+        copy_past_caches(at.memory, from, bytes);
+    else
+        shm::copy_plain(at.memory, from, bytes);
     return SEA_OK;
 }
 

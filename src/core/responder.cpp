@@ -5,6 +5,7 @@
 // Errors of puts, signals and plain atomics travel as `done` frames marked as notices: the transport guarantees that
 // the origin has such a frame before it takes the request for executed.
 #include "base/log.hpp"
+#include "base/wide_copy.hpp"
 #include "core/engine.hpp"
 #include "core/extents.hpp"
 #include "core/transfer.hpp"
@@ -54,7 +55,7 @@ void on_put(int source, const frame &head, std::span<const std::byte> payload)
         !own_heap_place(head.position, payload.size()))
         return e.raw->gather(source, head, payload);
     if (e.raw) e.raw->finish_gathered();
-    int s = own_write(head.position, payload.data(), payload.size());
+    int s = own_write(head.position, payload.data(), payload.size(), passes_caches(head.aux));
     if (s != SEA_OK) refuse(source, head, s);
 }
 
@@ -111,7 +112,13 @@ void on_data(const frame &head, std::span<const std::byte> payload)
     auto low = reinterpret_cast<std::uint64_t>(op->memory);
     std::uint64_t into = head.position - low;
     if (into > op->bytes || payload.size() > op->bytes - into || payload.size() > op->reply_bytes) return;
-    if (!payload.empty()) std::memcpy(reinterpret_cast<void *>(head.position), payload.data(), payload.size());
+    if (!payload.empty()) {
+        auto *to = reinterpret_cast<void *>(head.position);
+        if (passes_caches(head.aux))
+            copy_past_caches(to, payload.data(), payload.size());
+        else
+            std::memcpy(to, payload.data(), payload.size());
+    }
     op->reply_bytes -= payload.size();
     if (op->reply_bytes == 0) end_answers(op);
 }
@@ -277,6 +284,7 @@ void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *mem
     transport *t = engine().route(rank);
     outgoing m;
     m.head.type = frame_type::data;
+    m.head.aux = transfer_scale(bytes);
     m.head.position = cookie;
     m.head.id = id;
     m.payload = memory;

@@ -3,6 +3,7 @@
 // own memory, or messages.
 #include "core/transfer.hpp"
 
+#include "base/wide_copy.hpp"
 #include "core/engine.hpp"
 #include "core/extents.hpp"
 #include "shm/native.hpp"
@@ -115,6 +116,7 @@ void send_put(operation *op, place target, const void *source, std::size_t bytes
     outgoing m;
     m.head.type = frame_type::put;
     m.head.flags = op->signals.empty() ? std::uint8_t(0) : frame_flags::signals;
+    m.head.aux = transfer_scale(bytes);
     m.head.position = target.position;
     m.payload = source;
     m.bytes = bytes;

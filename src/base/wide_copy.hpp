@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies for transfers so long that the caches cannot hold them. An ordinary copy reads each line of its target before
+// it overwrites it, which pays where somebody looks at the bytes soon; here they would be gone from the caches by then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace onesea {
+
+// What frames of puts and of answers to gets say in `aux`: whole MiB of the transfer that they are a piece of.
+std::uint16_t transfer_scale(std::uint64_t bytes);
+
+// Whether pieces of a transfer of this scale are better written past the caches of this machine.
+bool passes_caches(std::uint16_t scale);
+
+// memcpy() past the caches, where the processor can; ordered before everything that the caller writes afterwards.
+void copy_past_caches(void *to, const void *from, std::size_t bytes);
+
+} // namespace onesea

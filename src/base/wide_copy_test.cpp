@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/wide_copy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using onesea::passes_caches, onesea::transfer_scale;
+
+TEST(wide_copy, copies_all_bytes_and_no_other_whatever_the_alignment)
+{
+    std::vector<std::uint8_t> from(1024), to(1024);
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = std::uint8_t(i * 7 + 1);
+    for (std::size_t bytes : {0, 1, 15, 16, 63, 64, 65, 127, 128, 200, 700})
+        for (std::size_t target = 0; target < 66; ++target)
+            for (std::size_t source : {0, 1, 8, 24, 63}) {
+                std::fill(to.begin(), to.end(), std::uint8_t(0));
+                auto expected = to;
+                std::copy_n(from.begin() + long(source), bytes, expected.begin() + long(target));
+                onesea::copy_past_caches(to.data() + target, from.data() + source, bytes);
+                ASSERT_EQ(to, expected) << bytes << " bytes from " << source << " to " << target;
+            }
+}
+
+TEST(wide_copy, tells_transfers_by_whole_mib)
+{
+    EXPECT_EQ(transfer_scale(0), 0);
+    EXPECT_EQ(transfer_scale((1 << 20) - 1), 0);
+    EXPECT_EQ(transfer_scale(64 << 20), 64);
+    EXPECT_EQ(transfer_scale(UINT64_MAX), UINT16_MAX);
+}
+
+TEST(wide_copy, passes_the_caches_with_the_longest_only)
+{
+    EXPECT_FALSE(passes_caches(0));
+    EXPECT_FALSE(passes_caches(transfer_scale(4 << 20)));
+    EXPECT_TRUE(passes_caches(transfer_scale(64 << 20)));
+}
+
+} // namespace
