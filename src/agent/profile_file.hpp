@@ -4,7 +4,7 @@
 //   { "onesea_profile": 1,
 //     "about": { ... },                    whoever wrote it; not looked at
 //     "shm":      { "fragment": 8160, "eager": 8192, "eager_message": 8192, "window": 32768 },
-//     "loopback": { "fragment": 65000, "eager": 8192, "eager_message": 65536, "batch": 4096, "window": 786432 },
+//     "loopback": { "fragment": 65000, "eager": 8192, "eager_message": 65536, "batch": 4096, "window": 1572864 },
 //     "ethernet": { ... } }
 //
 // What is left out has its default; what is unknown or out of range is an error that names it.

@@ -46,7 +46,7 @@ struct path_tuning {
     // Inside a node nothing waits.
     std::uint32_t batch = 4096;
     // Under way between two ranks, at most; inside a node the size of a ring.
-    std::uint32_t window = 768 * 1024;
+    std::uint32_t window = 1536 * 1024;
 
     bool operator==(const path_tuning &) const = default;
 };

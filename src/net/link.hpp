@@ -101,6 +101,8 @@ class link {
     void on_time(std::uint64_t now);
 
     void set_grant(std::size_t bytes) { grant_ = std::uint32_t(std::min<std::size_t>(bytes, config_.tuning->window)); }
+    // What may be under way here, of what all links of the process share.
+    void set_room(std::size_t bytes) { room_ = std::uint32_t(std::min<std::size_t>(bytes, config_.tuning->window)); }
     // The kernel may lose a send of many datagrams as one: so much of the window may be in one, that what comes behind
     // it shows the loss.
     std::size_t most_in_one_send() const
@@ -158,7 +160,8 @@ class link {
     ring_queue<sent_packet> sent_;
     std::uint64_t next_packet_ = 0;
     std::size_t in_flight_ = 0; // bytes, charged
-    std::size_t peer_grant_ = first_grant;
+    std::uint32_t peer_grant_ = first_grant;
+    std::uint32_t room_; // of what all links of the process may have under way
     round_trip rtt_;
     congestion_window congestion_;
     unsigned unanswered_probes_ = 0;

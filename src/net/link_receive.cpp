@@ -269,7 +269,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
 {
     if (ack.fixed.largest >= next_packet_) return;
     ack_notices_ = ack.fixed.notices;
-    peer_grant_ = std::max<std::size_t>(ack.fixed.window, least_grant);
+    peer_grant_ = std::max<std::uint32_t>(ack.fixed.window, least_grant);
     bool any = false;
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number <= ack.fixed.largest; ++i) {
         sent_packet &p = sent_[i];

@@ -12,9 +12,8 @@ namespace onesea::net {
 link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool)
     : config_(config), own_row_(config.row ? nullptr : std::make_unique<pair_row>()),
       row_(config.row ? *config.row : *own_row_), counts_(row_.counts), cipher_(cipher), sink_(to),
-      max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool),
-      release_(std::uint32_t(config.tuning->batch)),
-      grant_(std::uint32_t(std::min<std::size_t>(first_grant, config.tuning->window)))
+      max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool), release_(config.tuning->batch),
+      room_(config.tuning->window), grant_(std::uint32_t(std::min<std::size_t>(first_grant, config.tuning->window)))
 {
     adapt_to_path();
 }
@@ -53,10 +52,7 @@ std::size_t link::charge_of(std::size_t bytes) const
 
 std::size_t link::next_charge() const { return charge_of(std::min<std::size_t>(outbox_.bytes(), most_content_)); }
 
-std::size_t link::window() const
-{
-    return std::min({peer_grant_, congestion_.bytes(), std::size_t(config_.tuning->window)});
-}
+std::size_t link::window() const { return std::min<std::size_t>(std::min(peer_grant_, room_), congestion_.bytes()); }
 
 bool link::window_open(std::size_t charge) const { return in_flight_ == 0 || in_flight_ + charge <= window(); }
 
@@ -65,7 +61,7 @@ bool link::window_open(std::size_t charge) const { return in_flight_ == 0 || in_
 bool link::fills_own_window(std::size_t content) const
 {
     constexpr std::size_t around = header_bytes + tag_bytes + max_ack_bytes;
-    const std::size_t own = std::min(congestion_.bytes(), std::size_t(config_.tuning->window));
+    const std::size_t own = std::min<std::size_t>(congestion_.bytes(), room_);
     return own < peer_grant_ / 2 && in_flight_ + charge_of(content + around) + next_charge() > own;
 }
 

@@ -327,17 +327,28 @@ TEST(link, finds_a_lost_packet_by_those_behind_it_without_waiting_for_a_probe)
     EXPECT_LT(w.net.now() - begin, millisecond);
 }
 
-TEST(link, never_has_more_in_flight_than_the_receiver_granted)
+// Sends to a receiver that stands still for a while and whose inbox holds no more than the link may have in flight.
+void send_to_a_stopped_receiver(const std::function<void(onesea::net::link &)> &limit)
 {
     sim_rates rates;
     rates.inbox_bytes = first_grant;
     world w(1, rates);
-    for (auto side : {0, 1}) w.net.at(side).set_grant(first_grant / 2);
+    for (auto side : {0, 1}) limit(w.net.at(side));
     w.a.ask(4 << 20, true, false, false);
     w.net.stop(1, w.net.now() + 100 * millisecond);
     ASSERT_TRUE(w.finish());
     w.expect_all_good();
     EXPECT_EQ(w.net.at(0).counts().packets_lost, 0u) << "the inbox never overflows";
+}
+
+TEST(link, never_has_more_in_flight_than_the_receiver_granted)
+{
+    send_to_a_stopped_receiver([](auto &l) { l.set_grant(first_grant / 2); });
+}
+
+TEST(link, never_has_more_in_flight_than_its_share_of_what_the_process_may_have)
+{
+    send_to_a_stopped_receiver([](auto &l) { l.set_grant(768 * 1024), l.set_room(first_grant / 2); });
 }
 
 TEST(link, gives_up_on_a_peer_that_stays_silent_and_says_so)

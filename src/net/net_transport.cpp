@@ -24,7 +24,7 @@ namespace {
 
 constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472 bytes fill the largest one
 constexpr std::size_t room_bytes = most_datagram + max_ack_bytes + gso_bytes;
-constexpr std::size_t bytes_per_poll = 256 * 1024; // a third of the usual window: the sender never waits for an answer
+constexpr std::size_t bytes_per_poll = 256 * 1024; // a sixth of the usual window: the sender never waits for an answer
 constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
 constexpr std::uint64_t expecting_time = 50 * microsecond; // after a packet; some round trips
@@ -434,8 +434,13 @@ bool net_transport::share_budget(nanoseconds now)
         return !p->active;
     });
     const bool other_fds = most >= express_packets && most > packets / 2 && io_.prefer(busiest->where);
-    const std::size_t share = std::max(budget_ / std::max<std::size_t>(sharers, 1), least_grant); // a link caps it
-    for (peer *p : active_) p->link->set_grant(share);
+    const auto share_of = [&](std::size_t all) {
+        return std::max(all / std::max<std::size_t>(sharers, 1), least_grant);
+    };
+    for (peer *p : active_) { // a link caps both
+        p->link->set_grant(share_of(budget_));
+        p->link->set_room(share_of(most_under_way));
+    }
     next_share_ = now + share_period;
     watch_for_floods(now);
     rest_at_ = std::min(active_.empty() ? never : now + 2 * active_time, guard_.until());
