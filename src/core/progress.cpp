@@ -7,12 +7,13 @@
 // program that computes.
 //
 // Handing over must cost nothing in a program that calls often. So the dispatcher is not woken when a wait returns: as
-// long as waits keep coming it only looks every `tick` whether they still do, and goes to the socket when they do not.
+// long as waits keep coming it only looks now and then whether they still do, and goes to the socket when they do not.
 // Calls that only start something make no progress: behind them the dispatcher looks soon, so that what was held back
-// goes in time. Where they follow each other closely they make progress themselves, and it looks every tick. A thread
-// that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many ticks during which a thread of the
+// goes in time. Where they follow each other closely they make progress themselves, and it looks later. A thread
+// that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many looks during which a thread of the
 // program slept inside the library, the dispatcher parks without a timer; that thread unparks it when it leaves.
 #include "base/log.hpp"
+#include "core/away_time.hpp"
 #include "core/engine.hpp"
 #include "core/short_turns.hpp"
 #include "core/start_rate.hpp"
@@ -33,9 +34,12 @@ namespace onesea::core {
 namespace {
 
 constexpr nanoseconds between_let_outs = 10'000; // of what is held, by calls that did not wait
-constexpr nanoseconds spin_alone = 200'000, spin_crowded = 20'000;
-constexpr auto tick = std::chrono::milliseconds(1);
-constexpr int ticks_before_parking = 8;
+constexpr nanoseconds spin_alone = 200'000;
+// More ranks than processors: who waits lets the others compute, and looks again behind them. That may last longer at
+// the beginning of a wait than behind each thing that came and did not end it, as where others put into the memory of a
+// rank that waits for all of it.
+constexpr nanoseconds first_spin_crowded = 500'000, spin_crowded = 20'000;
+constexpr int looks_before_parking = 8;
 constexpr nanoseconds look_again = 1'000'000;      // at the deadlines of what a program started
 constexpr nanoseconds look_due = 200'000;          // after the last one, where starts make progress themselves ...
 constexpr unsigned starts_per_look = 64;           // ... and each so many of them read the clock
@@ -202,20 +206,39 @@ bool program_sleeps_here()
 }
 
 // Stays away without the engine lock, so that a program that spins is not disturbed.
-void keep_away(int &ticks)
+void stay_away(std::unique_lock<std::mutex> &away, nanoseconds time)
+{
+    engine().sleep.dispatcher_wake.wait_for(away, std::chrono::nanoseconds(time));
+}
+
+// Until the thread of the program that sleeps in the library leaves it.
+void park(std::unique_lock<std::mutex> &away)
 {
     auto &s = engine().sleep;
-    std::unique_lock away(s.away_mutex);
-    if (s.stop.load()) return;
-    if (!program_sleeps_here() || ++ticks <= ticks_before_parking) {
-        s.dispatcher_wake.wait_for(away, tick);
-        return;
-    }
-    ticks = 0;
     s.dispatcher_parked = true; // whoever leaves the library after this sees it; who left before is seen here
     if (program_sleeps_here()) s.dispatcher_wake.wait(away);
     s.dispatcher_parked = false;
 }
+
+// While the program makes progress, or did so since the last look.
+class attendance {
+  public:
+    void look_later(nanoseconds now)
+    {
+        auto &s = engine().sleep;
+        std::unique_lock away(s.away_mutex);
+        if (s.stop.load()) return;
+        if (!program_sleeps_here()) return stay_away(away, time_.next(now));
+        if (++sleeping_ <= looks_before_parking) return stay_away(away, away_time::shortest);
+        over();
+        park(away);
+    }
+    void over() { time_.reset(), sleeping_ = 0; }
+
+  private:
+    away_time time_;
+    int sleeping_ = 0; // looks at a program that slept in the library
+};
 
 // How long a round has taken is known when the next one begins, or before the dispatcher sleeps: no clock is read for
 // it while work keeps coming.
@@ -236,15 +259,16 @@ void dispatch()
     auto &s = engine().sleep;
     std::uint64_t seen = 0;
     start_rate starts;
-    int ticks = 0;
+    attendance attended;
     nanoseconds began = 0; // the last round, if its end has not been seen
     while (!s.stop.load()) {
         if (program_makes_progress(seen)) {
-            if (began) note_round(std::exchange(began, 0), now_ns());
-            keep_away(ticks);
+            const nanoseconds now = now_ns();
+            if (began) note_round(std::exchange(began, 0), now);
+            attended.look_later(now);
             continue;
         }
-        ticks = 0;
+        attended.over();
         locked lock = enter();
         bool any = progress_once();
         if (began) note_round(began, s.last_look);
@@ -255,7 +279,8 @@ void dispatch()
         note_round(std::exchange(began, 0), now);
         if (starts.is_high(s.starts.load(std::memory_order_relaxed), now)) {
             lock.unlock();
-            keep_away(ticks);
+            std::unique_lock away(s.away_mutex);
+            if (!s.stop.load()) stay_away(away, away_time::shortest);
         } else if (!s.stop.load() && s.waiters.load() == 0) {
             block(lock, starts.any() ? now + look_again : never, [] { return false; }); // more may come without a kick
         }
@@ -369,7 +394,7 @@ class away_for_handlers {
     {
         if (is_dispatcher) return;
         auto &s = engine().sleep;
-        s.polls.fetch_add(1, std::memory_order_relaxed); // it comes at the next tick, not at once
+        s.polls.fetch_add(1, std::memory_order_relaxed); // it comes at the next look, not at once
         s.waiters.fetch_sub(1);
         if (s.dispatcher_parked.load()) wake_dispatcher();
     }
@@ -448,6 +473,7 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
     s.waiters.fetch_add(1);
     if (s.blocked && s.blocked_by_dispatcher) kick();
     send_held(lock);
+    const nanoseconds first_spin = s.oversubscribed ? first_spin_crowded : spin_alone;
     const nanoseconds spin = s.oversubscribed ? spin_crowded : spin_alone;
     nanoseconds spin_until = 0, began = 0; // set by the first look
     bool slept = false;
@@ -463,7 +489,8 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
             status = fail(SEA_ERR_TIMEOUT, "the time given has passed");
             break;
         }
-        if (any || spin_until == 0) spin_until = now + spin;
+        if (spin_until == 0) spin_until = now + first_spin;
+        if (any) spin_until = std::max(spin_until, now + spin);
         if (now < spin_until || handlers_left()) {
             breathe(lock);
         } else {
