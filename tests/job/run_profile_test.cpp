@@ -67,7 +67,7 @@ TEST(run_profile, is_shown_by_doctor)
     auto o = onesea({"doctor"}, "", {"XDG_CONFIG_HOME=" + s.path("")});
     EXPECT_NE(o.out.find("/onesea/profile.json"), std::string::npos) << o.out;
     EXPECT_NE(o.out.find("window 65536\n"), std::string::npos) << o.out;
-    EXPECT_NE(o.out.find("window 786432 (the defaults)"), std::string::npos) << "ethernet: " << o.out;
+    EXPECT_NE(o.out.find("window 1572864 (the defaults)"), std::string::npos) << "ethernet: " << o.out;
 }
 
 } // namespace
