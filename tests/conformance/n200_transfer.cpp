@@ -101,6 +101,18 @@ STEP(203, megabytes_arrive)
     }
 }
 
+// More than any machine keeps in its caches: written past them. One rank does it, for all take as long.
+STEP(212, what_no_cache_holds_arrives)
+{
+    constexpr std::size_t bytes = (std::size_t(49) << 20) + 11;
+    const int last = t.size - 1;
+    if (t.size > 4) return;
+    place p(kind::heap, t.rank == last ? bytes + 1 : 8);
+    std::vector<sea_addr> all = everybodys(t, p);
+    if (t.rank == 0) there_and_back(last, all[std::size_t(last)] + 1, bytes, bytes, 3);
+    t.sync();
+}
+
 STEP(204, odd_alignments_arrive)
 {
     place p(kind::heap, std::size_t(t.size) * 256);
