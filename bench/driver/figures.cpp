@@ -17,6 +17,13 @@ double rounded(double value)
     return std::round(value * scale) / scale;
 }
 
+std::vector<double> each(const std::vector<run_result> &runs, double run_result::*what)
+{
+    std::vector<double> values;
+    for (const auto &r : runs) values.push_back(r.*what);
+    return values;
+}
+
 } // namespace
 
 double median(std::vector<double> values)
@@ -51,26 +58,21 @@ std::size_t series_table::add_lines(const std::string &source, std::string_view 
 
 void summarise(figure &f, const std::vector<run_result> &runs)
 {
-    std::vector<double> medians, tails;
-    for (const auto &r : runs) {
-        medians.push_back(r.median);
-        tails.push_back(r.p99);
-    }
+    const std::vector<double> medians = each(runs, &run_result::median);
     f.median = median(medians);
     f.min = *std::min_element(medians.begin(), medians.end());
     f.max = *std::max_element(medians.begin(), medians.end());
-    f.p99 = median(tails);
+    f.p99 = median(each(runs, &run_result::p99));
     f.runs = runs.size();
 }
 
 void compare(figure &f, const rival &with, const std::vector<run_result> *runs)
 {
     if (!runs || runs->empty()) return;
-    std::vector<double> medians;
-    for (const auto &r : *runs) medians.push_back(r.median);
-    f.against.push_back(with);
-    f.against.back().median = median(medians);
-    f.against.back().ratio = f.median / f.against.back().median;
+    rival &r = f.against.emplace_back(with);
+    r.median = median(each(*runs, &run_result::median));
+    r.p99 = median(each(*runs, &run_result::p99));
+    r.ratio = f.median / r.median;
 }
 
 bool more_is_better(std::string_view metric) { return metric == "rate_mops" || metric == "bandwidth_gbs"; }
@@ -100,6 +102,7 @@ std::string json_line(const figure &f)
         if (!r.version.empty()) entry["version"] = r.version;
         entry["median"] = rounded(r.median);
         entry["ratio"] = rounded(r.ratio);
+        if (r.p99 > 0) entry["p99"] = rounded(r.p99);
         if (r.lost_percent >= 0) entry["lost_percent"] = rounded(r.lost_percent);
         against.push_back(entry);
     }

@@ -38,6 +38,7 @@ class series_table {
 struct rival { // a floor or a peer beside a figure
     std::string name, kind, version;
     double median = 0, ratio = 0; // ratio: the figure's median / this median
+    double p99 = 0;               // as that of a figure; 0: says nothing
     double lost_percent = -1;     // of what it moved, where that can be; negative: says nothing
 };
 
@@ -54,7 +55,7 @@ struct figure {
 // Fills median, min, max, p99 and runs. The figure is the median of the runs' medians; p99 the median of the runs' p99.
 void summarise(figure &f, const std::vector<run_result> &runs);
 
-// Adds a rival with its median and ratio; nothing if it has no runs.
+// Adds a rival with its median, p99 and ratio; nothing if it has no runs.
 void compare(figure &f, const rival &with, const std::vector<run_result> *runs);
 
 bool more_is_better(std::string_view metric);

@@ -13,17 +13,18 @@ using row = std::vector<std::string>;
 
 row header_row()
 {
-    return {"case", "path",  "target", "size",  "ranks",     "metric", "median",
-            "p99",  "floor", "",       "ratio", "best peer", "",       "ratio"};
+    return {"case",  "path", "target", "size",  "ranks",     "metric", "median", "p99",
+            "floor", "",     "p99",    "ratio", "best peer", "",       "p99",    "ratio"};
 }
 
 void add_rival(row &cells, const rival *r)
 {
     if (!r) {
-        cells.insert(cells.end(), {"-", "", ""});
+        cells.insert(cells.end(), {"-", "", "", ""});
         return;
     }
-    cells.insert(cells.end(), {r->name, number_text(r->median), fmt::format("{:.2f}", r->ratio)});
+    cells.insert(cells.end(), {r->name, number_text(r->median), r->p99 > 0 ? number_text(r->p99) : "",
+                               fmt::format("{:.2f}", r->ratio)});
 }
 
 row row_of(const figure &f)
@@ -43,8 +44,8 @@ row row_of(const figure &f)
 
 bool is_number_column(std::size_t column)
 {
-    constexpr std::array<bool, 14> numbers = {false, false, false, true, true,  false, true,
-                                              true,  false, true,  true, false, true,  true};
+    constexpr std::array<bool, 16> numbers = {false, false, false, true, true,  false, true, true,
+                                              false, true,  true,  true, false, true,  true, true};
     return numbers.at(column);
 }
 

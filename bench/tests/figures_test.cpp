@@ -87,6 +87,19 @@ TEST(figures, json_line_has_the_documented_fields_in_order_and_no_newline)
     EXPECT_EQ(parsed["against"][1]["kind"], "peer");
 }
 
+TEST(figures, a_rival_has_the_median_of_its_runs_tails_beside_that_of_their_medians)
+{
+    const std::vector<run_result> floor = {{4, 9}, {5, 30}, {6, 11}};
+    figure f;
+    f.median = 10;
+    compare(f, {"udp_rtt", "floor", ""}, &floor);
+    EXPECT_EQ(floor_of(f)->median, 5);
+    EXPECT_EQ(floor_of(f)->p99, 11);
+    const auto parsed = nlohmann::json::parse(json_line(f));
+    EXPECT_EQ(parsed["against"][0]["p99"], 11);
+    EXPECT_EQ(parsed["against"][0]["ratio"], 2);
+}
+
 TEST(figures, series_takes_result_lines_and_passes_over_everything_else)
 {
     series_table series;
