@@ -14,6 +14,7 @@
 #include "core/internal.hpp"
 #include "core/operation.hpp"
 #include "core/raw_space.hpp"
+#include "core/sleeping.hpp"
 #include "shm/arena.hpp"
 #include "shm/shm_transport.hpp"
 
@@ -125,7 +126,7 @@ class engine_state final : public sink {
         nanoseconds last_look = 0; // when progress was made last
         std::atomic<nanoseconds> next_let_out{0};
         std::atomic<int> entering{0}; // threads that want the engine lock
-        int kick_fd = -1;
+        wakers wake;
         bool oversubscribed = false;
         std::atomic<bool> stop{false};
         std::thread dispatcher;

@@ -169,8 +169,7 @@ int open_transports()
     e.last_far = 0;
     e.local_rows = std::make_unique<std::atomic<pair_row *>[]>(h.slots);
     if (int s = open_net()) return s;
-    e.sleep.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (e.sleep.kick_fd < 0) return system_failure("eventfd", errno);
+    if (int error = e.sleep.wake.open()) return system_failure("eventfd, timerfd_create", error);
     e.sleep.oversubscribed = h.ranks_on_machine > unsigned(sysconf(_SC_NPROCESSORS_ONLN));
     return SEA_OK;
 }
@@ -208,7 +207,7 @@ void tear_down()
     e.raw.reset();
     for (int fd : {e.inherited.udp_fd, e.inherited.wishes_fd})
         if (fd >= 0) ::close(fd);
-    if (e.sleep.kick_fd >= 0) ::close(std::exchange(e.sleep.kick_fd, -1));
+    e.sleep.wake.close();
     if (e.arena)
         for (unsigned s = 0; s < e.arena.header().slots; ++s)
             if (e.arena.slot_at(s).doorbell >= 0) ::close(e.arena.slot_at(s).doorbell);

@@ -18,16 +18,11 @@
 #include "core/short_turns.hpp"
 #include "core/start_rate.hpp"
 
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 #include <utility>
 
 namespace onesea::core {
@@ -53,58 +48,7 @@ constexpr nanoseconds stall_limit = 10'000'000; // of a round of the dispatcher:
 [[gnu::tls_model("initial-exec")]] thread_local double time_limit = SEA_FOREVER;
 [[gnu::tls_model("initial-exec")]] thread_local bool is_dispatcher = false;
 
-void kick()
-{
-    std::uint64_t one = 1;
-    [[maybe_unused]] auto n = ::write(engine().sleep.kick_fd, &one, sizeof one);
-}
-
-void drain(int fd)
-{
-    std::uint64_t count;
-    [[maybe_unused]] auto n = ::read(fd, &count, sizeof count);
-}
-
-[[noreturn]] void end_with_agent()
-{
-    log_line(level::error, "the agent of this node has died; this rank ends");
-    _exit(125);
-}
-
-// What to sleep at; filled under the lock, since a poll() may exchange descriptors.
-struct sleeping_place {
-    std::array<pollfd, 2 + 2 * transport::most_wake_fds> fds;
-    nfds_t n = 0;
-
-    sleeping_place()
-    {
-        auto &e = engine();
-        add(e.sleep.kick_fd);
-        add(e.inherited.lifeline_fd);
-        e.for_each_transport([&](transport &t) {
-            for (int fd : t.wake_fds()) add(fd);
-        });
-    }
-    void add(int fd)
-    {
-        if (fd >= 0) fds[n++] = {fd, POLLIN, 0};
-    }
-};
-
-void sleep_in_ppoll(sleeping_place &place, nanoseconds until)
-{
-    auto &e = engine();
-    auto &fds = place.fds;
-    timespec left{}, *limit = nullptr;
-    if (until != never) {
-        nanoseconds now = now_ns(), d = until > now ? until - now : 0;
-        left = {time_t(d / 1'000'000'000), long(d % 1'000'000'000)};
-        limit = &left;
-    }
-    if (ppoll(fds.data(), place.n, limit, nullptr) <= 0) return;
-    if (fds[0].revents) drain(e.sleep.kick_fd);
-    if (e.inherited.lifeline_fd >= 0 && fds[1].revents) end_with_agent();
-}
+void kick() { engine().sleep.wake.kick(); }
 
 // Sleeps until something may have changed: in ppoll for all, or behind the thread that does so. True: ready() was true,
 // looked at once more when neighbours had been told to ring, since what they wrote before rings nobody.
@@ -141,9 +85,10 @@ bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
     if (!now_ready && quiet && rest != 0) {
         sleeping_place place;
         lock.unlock();
-        sleep_in_ppoll(place, until);
+        place.sleep(until);
         lock.lock();
     }
+    s.wake.forget_time();
     e.for_each_transport([](transport &t) { t.disarm(); });
     s.blocked = false;
     if (s.parked) s.changed.notify_all();
@@ -340,33 +285,37 @@ static std::uint64_t count_start()
     if (s.waiters.load(std::memory_order_relaxed) == 0 && now_ns() - s.last_look > look_due) progress_once();
 }
 
-// Whether what the caller started has to be done before the sleeper would look: it asks what it asked when it fell
+// What the caller started may have to be done before the sleeper would look: it asks what it asked when it fell
 // asleep.
-[[gnu::noinline]] static void kick_if_late()
+[[gnu::noinline]] static void wake_sleeper_in_time()
 {
     auto &e = engine();
-    const nanoseconds until = e.sleep.blocked_until;
+    nanoseconds &until = e.sleep.blocked_until;
     nanoseconds deadline = e.startable.empty() && !e.answers_follow() ? never : 0;
     e.for_each_transport([&](const transport &t) { deadline = std::min(deadline, t.deadline()); });
     if (deadline >= until) {
         const nanoseconds rest = sources_rest();
         if (rest != never) deadline = rest == 0 ? 0 : now_ns() + rest;
     }
-    if (deadline < until) kick();
+    if (deadline >= until) return;
+    if (deadline != 0 && e.sleep.wake.wake_at(deadline))
+        until = deadline;
+    else
+        kick();
 }
 
 void started()
 {
     const std::uint64_t starts = count_start();
     if (engine().sleep.blocked)
-        kick_if_late();
+        wake_sleeper_in_time();
     else if (starts % starts_per_look == 0)
         look_if_due();
 }
 
 void wake_if_late()
 {
-    if (engine().sleep.blocked) kick_if_late();
+    if (engine().sleep.blocked) wake_sleeper_in_time();
 }
 
 void wake_for_deadlines()

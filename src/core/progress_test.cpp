@@ -181,6 +181,30 @@ TEST_F(ProgressTest, what_went_at_once_wakes_nobody)
     EXPECT_LT(looks() - before, calls / 2);
 }
 
+// The time of what was started came to be known while the dispatcher slept. It takes no processor from the program
+// before that time, and is there then.
+TEST_F(ProgressTest, a_time_that_is_told_to_the_sleeper_wakes_it_then_and_not_at_once)
+{
+    added<holding_transport> held;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // the dispatcher sleeps
+    const nanoseconds due = now_ns() + 2'000'000'000;
+    unsigned before;
+    {
+        locked lock = enter();
+        before = held->polls;
+        held->hold(due);
+        wake_for_deadlines();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const unsigned looks = held->polls - before;
+    if (now_ns() < due) {
+        EXPECT_EQ(looks, 0u);
+    }
+    for (const nanoseconds end = due + 10'000'000'000; held->timed_out == 0 && now_ns() < end;)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(held->timed_out, 1u) << "it slept on";
+}
+
 TEST_F(ProgressTest, what_a_layer_above_has_to_do_is_done_though_the_program_makes_no_other_call)
 {
     for (auto *end_of_call : {&started, &wake_for_deadlines}) {
