@@ -39,6 +39,7 @@ struct outgoing {
     bool ordered = false; // delivered after everything sent earlier to that rank
     bool notice = false;  // the peer learns that earlier frames were executed only together with, or after, this one
     delivery *done = nullptr;
+    bool at_leisure = false; // nobody waits for `done`, unless hurry() is called
 };
 
 // A piece of a vector: so many bytes at a position of the target, and where they come from or go to here.
@@ -97,6 +98,8 @@ class transport {
 
     // [lock] Sends what was held back to share a packet.
     virtual void flush() = 0;
+    // [lock] Somebody waits now for the end of all that was sent to that rank.
+    virtual void hurry(int) {}
     // [any] Has flush() perhaps anything to do?
     bool holds() const { return holds_.load(std::memory_order_relaxed); }
 

@@ -109,6 +109,7 @@ start_time when_to_start(operation *op)
     if (op->after == SEA_OP_ALL) {
         if (e.operations.oldest() != op || e.quick_unfinished > 0) {
             ++e.waiting_for_all;
+            if (e.quick_unfinished > 0) hurry_all();
             return start_time::later;
         }
     } else if (op->after != SEA_OP_NONE) {
@@ -286,6 +287,8 @@ int check_opts(const sea_opts *opts, int target_rank)
 
 namespace {
 
+constexpr std::size_t long_transfer = 65536; // what is shorter is on its way, or waits at the other side
+
 // From here on the counters hear of the operation, since the call does not fail: who gets an error from a call need not
 // reckon with what it started.
 void tell_counters(operation *op, const sea_opts *opts)
@@ -306,6 +309,7 @@ int leave_under_way(operation *op, const sea_opts *opts)
 {
     started();
     const bool done = op->state == operation::phase::done;
+    if (!done && op->bytes >= long_transfer) leave_long_transfer();
     const int status = done ? op->status : SEA_OK;
     if (status == SEA_OK)
         tell_counters(op, opts);

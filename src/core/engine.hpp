@@ -119,6 +119,8 @@ class engine_state final : public sink {
         std::mutex away_mutex;  // of the two below; taken after the engine lock or alone
         std::condition_variable dispatcher_wake;
         std::atomic<bool> dispatcher_parked{false};
+        std::atomic<nanoseconds> away_until{0}; // the dispatcher; 0: it is not away
+        std::atomic<bool> called_back{false};   // and its next absence is to be short
         nanoseconds blocked_until = 0;        // it, unless something comes
         std::atomic<std::uint64_t> polls{0};  // calls that made progress
         std::atomic<std::uint64_t> starts{0}; // that started something and went back to the program
@@ -206,6 +208,8 @@ void run_handlers(locked &lock);
 bool inside_handler(); // of this thread: what it waits for must not need another handler here
 // A call started something that it does not wait for: who sleeps for all wakes in time for its deadlines.
 void started();
+// It leaves much to be moved that does not go without this process.
+void leave_long_transfer();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap = never);
 void notify_progress();
@@ -279,6 +283,9 @@ void on_answer(int source, const frame &head, std::span<const std::byte> payload
 // An operation without a handle has failed: the next fence is to tell it.
 [[gnu::cold]] void leave_to_fence(int rank, int status, int kind, std::string text);
 int fence_everything(locked &lock, nanoseconds deadline);
+// Somebody waits for the ends of operations on that rank; on any. What goes at leisure is hurried up.
+void hurry(int rank);
+void hurry_all();
 
 // ---- membership.cpp ----
 void check_membership();

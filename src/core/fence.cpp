@@ -23,6 +23,7 @@ int fence_one(locked &lock, int rank, nanoseconds deadline)
     auto found = e.peers.find(rank);
     if (found == e.peers.end()) return SEA_OK;
     peer &p = *found->second;
+    hurry(rank);
     int old = -1;
     std::uint32_t own_turn = 0;
     auto ready = [&] {
@@ -41,6 +42,21 @@ int fence_one(locked &lock, int rank, nanoseconds deadline)
 }
 
 } // namespace
+
+void hurry(int rank)
+{
+    auto &e = engine();
+    auto found = e.peers.find(rank);
+    if (found == e.peers.end()) return;
+    const peer &p = *found->second;
+    transport *t = p.unfinished[0] + p.unfinished[1] > 0 ? e.route(rank) : nullptr;
+    if (t) t->hurry(rank);
+}
+
+void hurry_all()
+{
+    for (int rank : engine().known_peers()) hurry(rank);
+}
 
 void leave_to_fence(int rank, int status, int kind, std::string text)
 {
@@ -63,6 +79,7 @@ int fence_everything(locked &lock, nanoseconds deadline)
 {
     std::string text;
     int first = SEA_OK;
+    hurry_all();
     for (int rank : engine().known_peers()) {
         int s = fence_one(lock, rank, deadline);
         if (s == SEA_OK || first != SEA_OK) continue;

@@ -173,10 +173,18 @@ class attendance {
         auto &s = engine().sleep;
         std::unique_lock away(s.away_mutex);
         if (s.stop.load()) return;
-        if (!program_sleeps_here()) return stay_away(away, time_.next(now));
-        if (++sleeping_ <= looks_before_parking) return stay_away(away, away_time::shortest);
-        over();
-        park(away);
+        if (s.called_back.exchange(false)) over();
+        if (!program_sleeps_here()) {
+            const nanoseconds time = time_.next(now);
+            s.away_until = now + time;
+            stay_away(away, time);
+            s.away_until = 0;
+        } else if (++sleeping_ <= looks_before_parking) {
+            stay_away(away, away_time::shortest);
+        } else {
+            over();
+            park(away);
+        }
     }
     void over() { time_.reset(), sleeping_ = 0; }
 
@@ -304,9 +312,38 @@ static std::uint64_t count_start()
         kick();
 }
 
+// The caller goes back to the program and leaves something that this process has to go on with: the dispatcher is not
+// to be away for long.
+[[gnu::noinline]] static void call_back()
+{
+    auto &s = engine().sleep;
+    s.called_back.store(true, std::memory_order_relaxed);
+    if (s.away_until.load(std::memory_order_relaxed) > now_ns() + away_time::shortest) wake_dispatcher();
+}
+
+static bool holds_something()
+{
+    bool held = false;
+    engine().for_each_transport([&](const transport &t) { held |= t.holds(); });
+    return held;
+}
+
+static void call_back_if_held()
+{
+    auto &s = engine().sleep;
+    if (s.away_until.load(std::memory_order_relaxed) == 0 || s.called_back.load(std::memory_order_relaxed)) return;
+    if (holds_something()) call_back();
+}
+
+void leave_long_transfer()
+{
+    if (!engine().sleep.called_back.load(std::memory_order_relaxed)) call_back();
+}
+
 void started()
 {
     const std::uint64_t starts = count_start();
+    call_back_if_held();
     if (engine().sleep.blocked)
         wake_sleeper_in_time();
     else if (starts % starts_per_look == 0)
@@ -321,6 +358,7 @@ void wake_if_late()
 void wake_for_deadlines()
 {
     count_start();
+    call_back_if_held();
     wake_if_late();
 }
 
@@ -385,9 +423,7 @@ void run_handlers(locked &lock)
 
 bool held_is_due()
 {
-    bool held = false;
-    engine().for_each_transport([&](const transport &t) { held |= t.holds(); });
-    if (!held) return false;
+    if (!holds_something()) return false;
     auto &s = engine().sleep;
     const nanoseconds now = now_ns();
     if (now < s.next_let_out.load(std::memory_order_relaxed)) return false;

@@ -37,7 +37,8 @@ bool may_join(const operation *op, const peer &p, place target, const void *sour
 }
 
 // The rest of what small puts have in common; `done` is counted by the caller.
-void send_small(peer &p, place target, const void *source, std::size_t bytes, std::uint64_t id, delivery *done)
+void send_small(peer &p, place target, const void *source, std::size_t bytes, std::uint64_t id, delivery *done,
+                bool at_leisure = false)
 {
     if (!p.row) p.row = &engine().counts->row_of(target.rank); // as count() does, without the way to the peer
     ++p.row->counts.puts;
@@ -49,6 +50,7 @@ void send_small(peer &p, place target, const void *source, std::size_t bytes, st
     m.payload = source;
     m.bytes = bytes;
     m.done = done;
+    m.at_leisure = at_leisure;
     p.carrier->send(target.rank, m);
     started();
 }
@@ -142,7 +144,9 @@ int quick_put(place target, const void *source, std::size_t bytes, const sea_opt
     if (!p.carrier) return not_native; // it has ended meanwhile
     ++p.unfinished[p.epoch];
     ++e.quick_unfinished;
-    send_small(p, target, source, bytes, quick_id, &p.quick[p.epoch]);
+    // A program that does not wait may go on without a fence for long: an answer at once would be for nobody.
+    const bool at_leisure = opts && (opts->flags & SEA_NOWAIT);
+    send_small(p, target, source, bytes, quick_id, &p.quick[p.epoch], at_leisure);
     return SEA_OK;
 }
 

@@ -224,6 +224,7 @@ void bound_unfinished(locked &lock, int rank, const sea_opts *opts)
     if (inside_handler()) return; // two ranks whose handlers send to each other would wait for each other
     peer &p = engine().peer_of(rank);
     if (p.unfinished[0] + p.unfinished[1] < most_unfinished) return;
+    hurry(rank);
     wait(
         lock, [&] { return p.unfinished[0] + p.unfinished[1] < most_unfinished / 2; }, thread_deadline());
 }

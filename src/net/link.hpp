@@ -83,9 +83,14 @@ class link {
     // False: nothing can be built now that could not be built before.
     bool send(const outgoing &message);
     void flush() { flushed_ = true; }
+    // Somebody waits for the end of all that was sent: an acknowledgement is asked for, if it has not been.
+    void hurry();
 
     // The next datagram to send now; false if there is none. may_build(): it is worth to ask.
-    bool may_build() const { return !outbox_.empty() || !again_.empty() || probes_due_ || ack_now_ || failed_; }
+    bool may_build() const
+    {
+        return !outbox_.empty() || !again_.empty() || probes_due_ || ack_now_ || hurried_ || failed_;
+    }
     bool build(std::uint64_t now, datagram *result);
     // The kernel did not take it: it counts as never sent.
     void unbuild(const datagram &d);
@@ -183,7 +188,9 @@ class link {
     std::uint8_t probes_due_ = 0;
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
-    bool broken_ = false, peer_knows_ = false; // given up, by this side or the other one
+    bool broken_ : 1 = false, peer_knows_ : 1 = false; // given up, by this side or the other one
+    bool last_asked_ : 1 = false; // for an acknowledgement: the newest packet
+    bool hurried_ : 1 = false;    // somebody waits: one has to ask
     bool any_acked_ = false, any_in_ = false, ack_now_ = false;
     bool crowd_came_ = false;       // when something waited for company the last time
     std::uint64_t tell_at_ = never; // the peer, that the link was given up

@@ -34,6 +34,7 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
         ack_at_ = std::min(ack_at_, now + ack_delay);
         take_bundle(packet);
     } else {
+        ack_now_ |= asks;
         note_executed(number);
     }
     if (any_in_ && largest_in_ == number) largest_in_at_ = now;

@@ -33,6 +33,12 @@ bool link::send(const outgoing &m)
     return first || in_flight_ == 0 || outbox_.bytes() >= enough();
 }
 
+void link::hurry()
+{
+    hurried_ |= !outbox_.empty() || !again_.empty() || (in_flight_ > 0 && !last_asked_);
+    flush();
+}
+
 // While datagrams may share their fate a packet has as many as the kernel takes in one send.
 void link::adapt_to_path()
 {
@@ -222,12 +228,15 @@ bool link::build(std::uint64_t now, datagram *result)
     if (bundle *b = next_bundle(now)) {
         bool last = !front_may_go(now) || fills_own_window(b->bytes);
         bool often = !b->parts.empty() && b->number % 64 == 63;
-        build_packet(b, 0, now, often || (last && (b->asks || !outbox_.empty())), result);
+        build_packet(b, 0, now, often || (last && (b->asks || hurried_ || !outbox_.empty())), result);
         return true;
     }
     if (outbox_.empty()) flushed_ = false;
-    if (!ack_now_ || !any_in_) return false;
-    build_ack(now, result);
+    const bool asks = hurried_ && outbox_.empty() && in_flight_ > 0;
+    if (outbox_.empty()) hurried_ = false;
+    if (!asks && (!ack_now_ || !any_in_)) return false;
+    last_asked_ |= asks;
+    build_ack(now, result, asks ? packet_flags::ask_ack : std::uint8_t(0));
     return true;
 }
 
@@ -379,6 +388,8 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
         header.flags |= packet_flags::first | packet_flags::more;
         header.train = std::uint16_t(max_datagram_);
     }
+    last_asked_ = ask;
+    if (ask) hurried_ = false;
     result->train = header.train;
     const std::size_t limit = header.train ? std::max<std::size_t>(most_content_ + around, body) : max_datagram_;
     const std::size_t room = limit > body ? limit - body : 0;

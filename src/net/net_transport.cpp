@@ -69,6 +69,7 @@ class net_transport final : public transport {
 
     void send(int rank, const outgoing &message) override;
     void flush() override;
+    void hurry(int rank) override;
     bool poll(nanoseconds now) override;
     wake_set wake_fds() const override { return io_.wake_fds(); }
     bool arm(bool for_memory) override;
@@ -237,6 +238,14 @@ void net_transport::flush()
         if (!now) now = io_.now();
         pump(*active_[i], now);
     }
+}
+
+void net_transport::hurry(int rank)
+{
+    peer *p = find(rank);
+    if (!p || closed_) return;
+    p->link->hurry();
+    if (p->link->may_build()) pump(*p, io_.now());
 }
 
 void net_transport::pump(peer &p, nanoseconds now)

@@ -105,7 +105,7 @@ void outbox::pack(const outgoing &m, std::size_t limit)
         ++b.done.back().times;
     else
         b.done.push_back({m.done, 1});
-    b.asks = true;
+    b.asks |= !m.at_leisure;
 }
 
 // False: it does not fit any more.

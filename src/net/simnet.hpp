@@ -69,6 +69,12 @@ class simnet {
         pump(side);
     }
 
+    void hurry(int side)
+    {
+        sides_[side].link->hurry();
+        pump(side);
+    }
+
     // Runs until `done`, or until nothing is left to happen, or until that time; true if `done`.
     bool run(const std::function<bool()> &done, nanoseconds until)
     {
