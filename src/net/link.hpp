@@ -189,8 +189,8 @@ class link {
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
     bool broken_ : 1 = false, peer_knows_ : 1 = false; // given up, by this side or the other one
-    bool last_asked_ : 1 = false; // for an acknowledgement: the newest packet
-    bool hurried_ : 1 = false;    // somebody waits: one has to ask
+    bool last_asked_ : 1 = false;                      // for an acknowledgement: the newest packet
+    bool hurried_ : 1 = false;                         // somebody waits: one has to ask
     bool any_acked_ = false, any_in_ = false, ack_now_ = false;
     bool crowd_came_ = false;       // when something waited for company the last time
     std::uint64_t tell_at_ = never; // the peer, that the link was given up
