@@ -50,6 +50,7 @@ struct peer {
     std::map<std::uint64_t, std::uint64_t> extents; // of segments there: first offset -> end; see extents.cpp
     pair_row *row = nullptr;                        // where it is counted; nullptr: nothing was yet
     quick_puts quick[2];
+    bool was_fenced = false;      // and no small put has gone to it since
     bool raw_open = false;        // what it said last of its raw space
     transport *carrier = nullptr; // that takes quick puts to it; nullptr: none, not known yet, or the rank has ended
 };

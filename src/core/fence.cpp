@@ -23,6 +23,7 @@ int fence_one(locked &lock, int rank, nanoseconds deadline)
     auto found = e.peers.find(rank);
     if (found == e.peers.end()) return SEA_OK;
     peer &p = *found->second;
+    p.was_fenced = true;
     hurry(rank);
     int old = -1;
     std::uint32_t own_turn = 0;
