@@ -329,7 +329,7 @@ int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remot
     if (!blocking(opts)) return leave_under_way(op, opts);
     auto ready = [&] { return op->state == operation::phase::done || (!until_remote && op->local_done); };
     if (op->state == operation::phase::done)
-        wake_if_late(); // for what it told others
+        wake_if_late(engine_held); // for what it told others
     else if (ready())
         started(); // the rest of it goes on without this thread
     int status = wait(lock, ready, thread_deadline());

@@ -151,9 +151,9 @@ bool end_unstarted(engine_held_t, sea_op handle, int status, std::string text);
 // There is something to do that the caller does not wait for: the dispatcher looks at once, if nobody does. Any thread.
 void wake_dispatcher_soon();
 // The caller sent something that it does not wait for: who sleeps wakes in time for its deadlines, no earlier.
-void wake_for_deadlines();
+void wake_for_deadlines(engine_held_t);
 // The same for what a call of any kind has led to besides: an answer, what starts behind something that has ended.
-void wake_if_late();
+void wake_if_late(engine_held_t);
 
 // The memory that `target` may pull of an external operation of this rank; nullptr: there is none, or it has ended.
 const void *external_memory(engine_held_t, std::uint64_t id, int target, std::size_t *bytes);

@@ -350,16 +350,16 @@ void started()
         look_if_due();
 }
 
-void wake_if_late()
+void wake_if_late(engine_held_t)
 {
     if (engine().sleep.blocked) wake_sleeper_in_time();
 }
 
-void wake_for_deadlines()
+void wake_for_deadlines(engine_held_t held)
 {
     count_start();
     call_back_if_held();
-    wake_if_late();
+    wake_if_late(held);
 }
 
 void wake_dispatcher_soon()

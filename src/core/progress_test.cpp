@@ -155,7 +155,7 @@ TEST_F(ProgressTest, what_was_held_back_goes_in_time_though_the_program_only_sta
         {
             locked lock = enter();
             held->hold(now_ns() + 20'000);
-            i % 2 ? started() : wake_for_deadlines();
+            i % 2 ? started() : wake_for_deadlines(engine_held);
         }
         for (const nanoseconds end = now_ns() + 300'000; now_ns() < end;) continue;
     }
@@ -171,7 +171,7 @@ TEST_F(ProgressTest, what_needs_this_process_ends_a_long_absence_of_the_dispatch
     const auto leaves = [&](bool much) {
         locked lock = enter();
         if (!much) held->hold(now_ns() + 20'000);
-        much ? leave_long_transfer() : wake_for_deadlines();
+        much ? leave_long_transfer() : wake_for_deadlines(engine_held);
     };
     for (bool much : {false, true}) {
         nanoseconds best = never;
@@ -199,7 +199,7 @@ TEST_F(ProgressTest, what_went_at_once_wakes_nobody)
     for (unsigned i = 0; i < calls; ++i) {
         {
             locked lock = enter();
-            wake_for_deadlines();
+            wake_for_deadlines(engine_held);
         }
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
@@ -218,7 +218,7 @@ TEST_F(ProgressTest, a_time_that_is_told_to_the_sleeper_wakes_it_then_and_not_at
         locked lock = enter();
         before = held->polls;
         held->hold(due);
-        wake_for_deadlines();
+        wake_for_deadlines(engine_held);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const unsigned looks = held->polls - before;
@@ -232,7 +232,7 @@ TEST_F(ProgressTest, a_time_that_is_told_to_the_sleeper_wakes_it_then_and_not_at
 
 TEST_F(ProgressTest, what_a_layer_above_has_to_do_is_done_though_the_program_makes_no_other_call)
 {
-    for (auto *end_of_call : {&started, &wake_for_deadlines}) {
+    for (auto *end_of_call : {+[] { started(); }, +[] { wake_for_deadlines(engine_held); }}) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50)); // the dispatcher sleeps
         {
             locked lock = enter();

@@ -151,7 +151,7 @@ int run_request(const asking &a, channel_request r)
         table().started(paper->name, paper->token, id);
     });
     const core::locked lock = core::enter();
-    if (cancelled().carry_out()) core::wake_for_deadlines();
+    if (cancelled().carry_out()) core::wake_for_deadlines(core::engine_held);
     if (status != SEA_ERR_TIMEOUT || !limited) return status;
     if (*outcome == SEA_ERR_TIMEOUT) table().withdraw(a.name, token);
     return *outcome;

@@ -91,14 +91,11 @@ void link_ended(int rank)
 
 void tell_all(const graph &g, notice what, std::uint64_t id)
 {
-    {
-        const core::locked lock = core::enter();
-        for (const graph::neighbour &n : g.neighbours) // who cannot be told has ended, or will not hear of us any more
-            if (n.block)
-                (void)core::send_frame(core::engine_held, core::upper::neighbors, n.rank, what, n.block, id, nullptr,
-                                       0);
-    }
-    core::wake_for_deadlines();
+    const core::locked lock = core::enter();
+    for (const graph::neighbour &n : g.neighbours) // who cannot be told has ended, or will not hear of us any more
+        if (n.block)
+            (void)core::send_frame(core::engine_held, core::upper::neighbors, n.rank, what, n.block, id, nullptr, 0);
+    core::wake_for_deadlines(core::engine_held);
 }
 
 const bool registered = [] {

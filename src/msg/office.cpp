@@ -475,7 +475,7 @@ void office::settle(core::engine_held_t)
                                r->status == SEA_OK ? std::string() : end_text(*r));
     }
     settling_ = false;
-    if (sent) core::wake_if_late(); // the call may not wait
+    if (sent) core::wake_if_late(core::engine_held); // the call may not wait
 }
 
 } // namespace onesea::msg

@@ -183,7 +183,7 @@ int office::send_remote(core::engine_held_t, const parcel &p)
     }
     core::count_message(p.rank, p.bytes);
     send_in_frames(p);
-    core::wake_for_deadlines();
+    core::wake_for_deadlines(core::engine_held);
     return SEA_OK;
 }
 
