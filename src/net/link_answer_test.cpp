@@ -134,3 +134,27 @@ TEST(link, is_told_at_once_when_somebody_begins_to_wait)
     net.hurry(0);
     EXPECT_EQ(net.at(0).counts().packets_out, packets + 1) << "nothing is under way";
 }
+
+// The window lets a few packets go at a time, and each of these fills it and asks; so must the last one, however few go
+// with it.
+TEST(link, is_told_at_once_of_the_last_of_what_waited_for_the_window)
+{
+    ASSERT_TRUE(crypto_ready());
+    const path_tuning narrow{.window = 16 * 1024};
+    const std::vector<std::byte> kilobyte(1024);
+    for (std::size_t messages = 10; messages < 40; ++messages) {
+        side to, back;
+        simnet net(1, {}, back, to, secure_mode::auth, 1472, default_give_up, {&narrow, &narrow});
+        std::vector<told> all(messages);
+        const std::uint64_t start = net.now();
+        for (told &each : all) {
+            outgoing m = each.message(true);
+            m.payload = kilobyte.data();
+            m.bytes = kilobyte.size();
+            net.send(0, m);
+        }
+        net.hurry(0);
+        ASSERT_TRUE(net.run([&] { return all.back().status == SEA_OK; }, start + second));
+        EXPECT_LT(net.now() - start, ack_delay) << messages << " messages";
+    }
+}

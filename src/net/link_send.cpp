@@ -389,7 +389,7 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
         header.train = std::uint16_t(max_datagram_);
     }
     last_asked_ = ask;
-    if (ask) hurried_ = false;
+    if (ask && outbox_.empty()) hurried_ = false;
     result->train = header.train;
     const std::size_t limit = header.train ? std::max<std::size_t>(most_content_ + around, body) : max_datagram_;
     const std::size_t room = limit > body ? limit - body : 0;
