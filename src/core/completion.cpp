@@ -108,8 +108,7 @@ start_time when_to_start(operation *op)
     auto &e = engine();
     if (op->after == SEA_OP_ALL) {
         if (e.operations.oldest() != op || e.quick_unfinished > 0) {
-            ++e.waiting_for_all;
-            if (e.quick_unfinished > 0) hurry_all();
+            if (++e.waiting_for_all == 1 && e.quick_unfinished > 0) hurry_all(); // none is added while one waits
             return start_time::later;
         }
     } else if (op->after != SEA_OP_NONE) {

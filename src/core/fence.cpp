@@ -80,7 +80,7 @@ int fence_everything(locked &lock, nanoseconds deadline)
 {
     std::string text;
     int first = SEA_OK;
-    hurry_all();
+    hurry_all(); // one after the other they would each cost a round trip
     for (int rank : engine().known_peers()) {
         int s = fence_one(lock, rank, deadline);
         if (s == SEA_OK || first != SEA_OK) continue;
