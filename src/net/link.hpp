@@ -97,6 +97,8 @@ class link {
 
     // A packet whose tag was good and whose structure was checked. False: it has come before, and was dropped.
     bool receive(const packet_view &packet, std::uint64_t now);
+    // The newest bundle ended within a message: the sender has more to send.
+    bool rest_follows() const { return rest_follows_; }
     // All that had arrived has been taken in: acknowledgements that are due go now.
     void end_of_burst();
     // Something to send is expected within hold_limit: what is due waits so long for it.
@@ -191,6 +193,7 @@ class link {
     bool broken_ : 1 = false, peer_knows_ : 1 = false; // given up, by this side or the other one
     bool last_asked_ : 1 = false;                      // for an acknowledgement: the newest packet
     bool hurried_ : 1 = false;                         // somebody waits: one has to ask
+    bool rest_follows_ : 1 = false;
     bool any_acked_ = false, any_in_ = false, ack_now_ = false;
     bool crowd_came_ = false;       // when something waited for company the last time
     std::uint64_t tell_at_ = never; // the peer, that the link was given up

@@ -166,6 +166,7 @@ void link::execute(std::span<const std::byte> content)
     while (!content.empty()) {
         std::span<const std::byte> payload;
         frame f = next_frame(&content, &payload);
+        rest_follows_ = !(f.flags & frame_flags::last);
         if (f.flags & notice_flag) ++notices_in_;
         f.flags &= std::uint8_t(~notice_flag);
         sink_.receive(int(config_.peer_rank), f, payload);

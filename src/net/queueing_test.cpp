@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes in a long stream may queue up for a moment; nothing else waits. Two transports in virtual time, of which
+// the receiver looks for each packet when it comes, as one that spins.
+#include "net/virtual_pair.hpp"
+
+using namespace onesea;
+using namespace onesea::net;
+using namespace onesea::net::test;
+
+namespace {
+
+struct queueing : virtual_pair {
+    const std::vector<std::byte> data = noise(2 * queueing_stream);
+
+    queueing() : virtual_pair(65536) { ports[1].spacing = 8 * microsecond; }
+
+    // Both ends look four times in a microsecond.
+    template <class Done>
+    bool spin(Done done)
+    {
+        for (const nanoseconds until = now + second; !done(); now += microsecond / 4) {
+            if (now > until) return false;
+            for (auto &e : ends) e->poll(now);
+        }
+        return true;
+    }
+    // How long a packet of a put waited at most for being taken in.
+    nanoseconds wait_in_put_of(std::size_t bytes)
+    {
+        const std::vector<std::byte> some(data.begin(), data.begin() + std::ptrdiff_t(bytes));
+        wait_for w;
+        ports[1].longest_wait = 0;
+        ends[0]->send(1, put(0, some, &w));
+        EXPECT_TRUE(spin([&] { return w.status != 1; }));
+        EXPECT_TRUE(std::equal(some.begin(), some.end(), sinks[1].memory.begin()));
+        return ports[1].longest_wait;
+    }
+};
+
+} // namespace
+
+TEST_F(queueing, happens_in_a_long_stream_and_not_for_long)
+{
+    const nanoseconds waited = wait_in_put_of(data.size());
+    EXPECT_GT(waited, queueing_time / 2);
+    EXPECT_LE(waited, queueing_time);
+}
+
+TEST_F(queueing, delays_no_shorter_transfer)
+{
+    for (const std::size_t bytes : {std::size_t(8), std::size_t(256) << 10, queueing_stream - 1})
+        for (int i = 0; i < 20; ++i) ASSERT_LT(wait_in_put_of(bytes), microsecond) << bytes;
+}
+
+TEST_F(queueing, delays_nothing_behind_the_end_of_a_stream)
+{
+    wait_for long_one, next;
+    ends[0]->send(1, put(0, data, &long_one));
+    ASSERT_TRUE(spin([&] { return sinks[1].bytes == data.size(); }));
+    ports[1].longest_wait = 0;
+    ends[0]->send(1, put(0, noise(8), &next));
+    ASSERT_TRUE(spin([&] { return next.status != 1; }));
+    EXPECT_LT(ports[1].longest_wait, microsecond);
+}
+
+TEST_F(queueing, ends_when_who_slept_wakes_and_is_told_as_a_deadline)
+{
+    wait_for w;
+    ends[0]->send(1, put(0, data, &w));
+    ASSERT_TRUE(spin([&] { return sinks[1].bytes > queueing_stream && ports[1].wire.front().at < now; }));
+    EXPECT_FALSE(ends[1]->poll(now)) << "it has come, and waits";
+    EXPECT_LE(ends[1]->deadline(), now + queueing_time);
+    ends[1]->arm(false);
+    ends[1]->disarm();
+    EXPECT_TRUE(ends[1]->poll(now));
+    ASSERT_TRUE(spin([&] { return w.status != 1; }));
+}
