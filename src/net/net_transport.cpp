@@ -10,6 +10,7 @@
 #include "net/faults.hpp"
 #include "net/flood_guard.hpp"
 #include "net/link.hpp"
+#include "net/queueing.hpp"
 #include "net/socket_filter.hpp"
 #include "net/socket_io.hpp"
 #include "net/train.hpp"
@@ -76,7 +77,7 @@ class net_transport final : public transport {
     void disarm() override
     {
         io_.slept();
-        queueing_until_ = 0;
+        queueing_.end();
     }
     nanoseconds deadline() const override;
     void peer_gone(int rank, bool cleanly) override;
@@ -113,9 +114,7 @@ class net_transport final : public transport {
     std::vector<peer *> active_; // has work, a timer, or was heard of lately: nobody walks the others
     std::size_t budget_;
     nanoseconds next_share_ = 0, rest_at_ = never, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
-    nanoseconds queueing_until_ = 0; // what comes may queue up; 0: it is taken in at once
-    std::size_t streamed_ = 0;       // bytes that came in packets behind which others follow at once
-    bool may_queue_ = false;         // what is behind the newest packet
+    queueing queueing_;
     flood_guard guard_;
     bool closed_ = false, polling_ = false;
     bool any_waits_ = false;                 // a peer, for blocked_until_
@@ -140,7 +139,6 @@ class net_transport final : public transport {
                            const endpoint &from, nanoseconds now);
     bool prove(const packet_header &header, std::span<std::byte> bytes, const endpoint &from);
     void receive(const packet_header &header, std::span<std::byte> packet, nanoseconds now);
-    void note_stream(const packet_header &header, std::size_t bytes, const net::link &from);
     void touch(peer &p);
     void activate(peer &p);
     bool share_budget(nanoseconds now);
@@ -315,16 +313,10 @@ void net_transport::receive(const packet_header &header, std::span<std::byte> pa
     ++p->lately;
     const bool failed = p->link->has_failed();
     if (!p->link->receive(view, now)) ++drops_.replayed;
-    note_stream(header, packet.size(), *p->link);
+    if (header.flags & packet_flags::bundle)
+        queueing_.came(rank, packet.size(), p->link->rest_follows(), header.flags & packet_flags::ask_ack);
     if (!failed && p->link->has_failed()) return sink_.unreachable(rank);
     if (!failed && p->link->peer_closed()) p->link->settle_all(SEA_OK);
-}
-
-void net_transport::note_stream(const packet_header &header, std::size_t bytes, const net::link &from)
-{
-    if (!(header.flags & packet_flags::bundle)) return;
-    streamed_ = from.rest_follows() ? streamed_ + bytes : 0;
-    may_queue_ = streamed_ >= queueing_stream && !(header.flags & packet_flags::ask_ack);
 }
 
 // Takes in the datagram at the front of what arrived, or the train that begins there; how many bytes that were.
@@ -366,8 +358,7 @@ std::size_t net_transport::take_train(const packet_header &header, std::span<std
 // is expected: it is worth to look again at once.
 bool net_transport::take_all(nanoseconds now)
 {
-    if (now < queueing_until_) return false;
-    queueing_until_ = 0;
+    if (queueing_.goes_on(now)) return false;
     bool any = false;
     auto deliver = [&](std::span<std::byte> one, const endpoint &from) { take(one, one.size(), from, now); };
     auto use = [&](std::span<std::byte> arrived, std::size_t length, const endpoint &from) {
@@ -381,8 +372,8 @@ bool net_transport::take_all(nanoseconds now)
     for (std::size_t bytes = 1; bytes < bytes_per_poll;) {
         const std::size_t got = io_.receive(use);
         any |= got > 0;
-        if (got == 0 && std::exchange(may_queue_, false)) {
-            queueing_until_ = io_.now() + queueing_time;
+        if (got == 0 && queueing_.may_begin()) {
+            queueing_.begin(io_.now());
             break;
         }
         if (got == 0 && !any && --looks > 0) continue;
@@ -529,11 +520,7 @@ bool net_transport::arm(bool)
     return !faults_.holding();
 }
 
-nanoseconds net_transport::deadline() const
-{
-    const nanoseconds nearest = std::min(next_deadline_, rest_at_);
-    return queueing_until_ ? std::min(nearest, queueing_until_) : nearest;
-}
+nanoseconds net_transport::deadline() const { return std::min({next_deadline_, rest_at_, queueing_.until()}); }
 
 void net_transport::peer_gone(int rank, bool cleanly)
 {

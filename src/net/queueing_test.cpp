@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes in a long stream may queue up for a moment; nothing else waits. Two transports in virtual time, of which
 // the receiver looks for each packet when it comes, as one that spins.
+#include "net/queueing.hpp"
 #include "net/virtual_pair.hpp"
 
 using namespace onesea;
@@ -9,10 +10,10 @@ using namespace onesea::net::test;
 
 namespace {
 
-struct queueing : virtual_pair {
-    const std::vector<std::byte> data = noise(2 * queueing_stream);
+struct queueing_packets : virtual_pair {
+    const std::vector<std::byte> data = noise(4 * queueing_stream);
 
-    queueing() : virtual_pair(65536) { ports[1].spacing = 8 * microsecond; }
+    queueing_packets() : virtual_pair(65536) { ports[1].spacing = 8 * microsecond; }
 
     // Both ends look four times in a microsecond.
     template <class Done>
@@ -39,20 +40,20 @@ struct queueing : virtual_pair {
 
 } // namespace
 
-TEST_F(queueing, happens_in_a_long_stream_and_not_for_long)
+TEST_F(queueing_packets, happens_in_a_long_stream_and_not_for_long)
 {
     const nanoseconds waited = wait_in_put_of(data.size());
     EXPECT_GT(waited, queueing_time / 2);
     EXPECT_LE(waited, queueing_time);
 }
 
-TEST_F(queueing, delays_no_shorter_transfer)
+TEST_F(queueing_packets, delays_no_shorter_transfer)
 {
-    for (const std::size_t bytes : {std::size_t(8), std::size_t(256) << 10, queueing_stream - 1})
+    for (const std::size_t bytes : {std::size_t(8), std::size_t(256) << 10, queueing_end})
         for (int i = 0; i < 20; ++i) ASSERT_LT(wait_in_put_of(bytes), microsecond) << bytes;
 }
 
-TEST_F(queueing, delays_nothing_behind_the_end_of_a_stream)
+TEST_F(queueing_packets, delays_nothing_behind_the_end_of_a_stream)
 {
     wait_for long_one, next;
     ends[0]->send(1, put(0, data, &long_one));
@@ -63,7 +64,14 @@ TEST_F(queueing, delays_nothing_behind_the_end_of_a_stream)
     EXPECT_LT(ports[1].longest_wait, microsecond);
 }
 
-TEST_F(queueing, ends_when_who_slept_wakes_and_is_told_as_a_deadline)
+// 4 MB in flight, again and again: a few ends of messages change nothing.
+TEST_F(queueing_packets, goes_on_in_the_next_one_of_long_messages)
+{
+    wait_in_put_of(data.size());
+    EXPECT_GT(wait_in_put_of(queueing_end + 512 * 1024), queueing_time / 2);
+}
+
+TEST_F(queueing_packets, ends_when_who_slept_wakes_and_is_told_as_a_deadline)
 {
     wait_for w;
     ends[0]->send(1, put(0, data, &w));
@@ -74,4 +82,21 @@ TEST_F(queueing, ends_when_who_slept_wakes_and_is_told_as_a_deadline)
     ends[1]->disarm();
     EXPECT_TRUE(ends[1]->poll(now));
     ASSERT_TRUE(spin([&] { return w.status != 1; }));
+}
+
+TEST(queueing, is_not_for_several_that_send_at_the_same_time)
+{
+    queueing q;
+    for (int i = 0; i < 1000; ++i) {
+        q.came(i % 2, 60000, true, false);
+        ASSERT_FALSE(q.may_begin());
+    }
+    for (int i = 0; i < 100; ++i) {
+        q.came(1, 60000, true, false);
+        q.came(2, 100, false, true);
+    }
+    q.came(1, 60000, true, false);
+    EXPECT_TRUE(q.may_begin()) << "what is short from elsewhere ends no stream";
+    q.came(1, 60000, true, true);
+    EXPECT_FALSE(q.may_begin()) << "an answer is waited for before more is sent";
 }
