@@ -232,6 +232,23 @@ TEST(link, what_is_left_behind_full_packets_when_the_time_has_come_goes_too)
     EXPECT_EQ(f.build_at(1000 + hold_limit), 2u);
 }
 
+// Where it is cut, a message gets a second head.
+TEST(link, what_is_cut_off_full_packets_waits_for_company)
+{
+    follow_up f;
+    f.bytes.resize(f.l.max_frame() + 100);
+    outgoing m;
+    m.payload = f.bytes.data();
+    m.bytes = f.bytes.size();
+    m.borrow = true;
+    const auto several = unsigned(path_tuning{}.batch / f.bytes.size() + 1);
+    for (unsigned i = 0; i < several; ++i) f.l.send(m);
+    EXPECT_EQ(f.build_at(1000), several);
+    EXPECT_TRUE(f.l.has_queued());
+    EXPECT_EQ(f.build_at(2000), 0u);
+    EXPECT_GE(f.build_at(2000 + hold_limit), 1u);
+}
+
 TEST(link, what_is_left_behind_full_packets_does_not_wait_anew)
 {
     follow_up f;

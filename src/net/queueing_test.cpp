@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes in a long stream may queue up for a moment; nothing else waits. Two transports in virtual time, of which
-// the receiver looks for each packet when it comes, as one that spins.
+// A stream of which a long packet comes every 8 us, to a receiver that spins: what queues up for a moment, and what is
+// answered.
 #include "net/queueing.hpp"
 #include "net/virtual_pair.hpp"
 
@@ -10,10 +10,10 @@ using namespace onesea::net::test;
 
 namespace {
 
-struct queueing_packets : virtual_pair {
+struct paced_stream : virtual_pair {
     const std::vector<std::byte> data = noise(4 * queueing_stream);
 
-    queueing_packets() : virtual_pair(65536) { ports[1].spacing = 8 * microsecond; }
+    paced_stream() : virtual_pair(65536) { ports[1].spacing = 8 * microsecond; }
 
     // Both ends look four times in a microsecond.
     template <class Done>
@@ -40,20 +40,20 @@ struct queueing_packets : virtual_pair {
 
 } // namespace
 
-TEST_F(queueing_packets, happens_in_a_long_stream_and_not_for_long)
+TEST_F(paced_stream, queues_up_when_it_is_long_and_not_for_long)
 {
     const nanoseconds waited = wait_in_put_of(data.size());
     EXPECT_GT(waited, queueing_time / 2);
     EXPECT_LE(waited, queueing_time);
 }
 
-TEST_F(queueing_packets, delays_no_shorter_transfer)
+TEST_F(paced_stream, is_not_delayed_when_it_is_shorter)
 {
     for (const std::size_t bytes : {std::size_t(8), std::size_t(256) << 10, queueing_end})
         for (int i = 0; i < 20; ++i) ASSERT_LT(wait_in_put_of(bytes), microsecond) << bytes;
 }
 
-TEST_F(queueing_packets, delays_nothing_behind_the_end_of_a_stream)
+TEST_F(paced_stream, delays_nothing_behind_its_end)
 {
     wait_for long_one, next;
     ends[0]->send(1, put(0, data, &long_one));
@@ -65,13 +65,13 @@ TEST_F(queueing_packets, delays_nothing_behind_the_end_of_a_stream)
 }
 
 // 4 MB in flight, again and again: a few ends of messages change nothing.
-TEST_F(queueing_packets, goes_on_in_the_next_one_of_long_messages)
+TEST_F(paced_stream, queues_up_in_the_next_one_of_long_messages_too)
 {
     wait_in_put_of(data.size());
     EXPECT_GT(wait_in_put_of(queueing_end + 512 * 1024), queueing_time / 2);
 }
 
-TEST_F(queueing_packets, ends_when_who_slept_wakes_and_is_told_as_a_deadline)
+TEST_F(paced_stream, queues_up_until_who_slept_wakes_and_tells_a_deadline)
 {
     wait_for w;
     ends[0]->send(1, put(0, data, &w));
@@ -82,6 +82,15 @@ TEST_F(queueing_packets, ends_when_who_slept_wakes_and_is_told_as_a_deadline)
     ends[1]->disarm();
     EXPECT_TRUE(ends[1]->poll(now));
     ASSERT_TRUE(spin([&] { return w.status != 1; }));
+}
+
+TEST_F(paced_stream, is_answered_a_few_times_in_a_window)
+{
+    wait_in_put_of(data.size());
+    const unsigned packets = ports[0].sent, answers = ports[1].sent;
+    wait_in_put_of(data.size());
+    EXPECT_LE(ports[1].sent - answers, (ports[0].sent - packets) / 3);
+    EXPECT_GE(ports[1].sent - answers, 2 * data.size() / path_tuning{}.window) << "or it stands still in between";
 }
 
 TEST(queueing, is_not_for_several_that_send_at_the_same_time)
