@@ -446,7 +446,9 @@ bool link::build_broken(std::uint64_t now, datagram *result)
 
 void link::unbuild(const datagram &d)
 {
-    ack_now_ |= any_in_; // it may have carried one
+    ack_now_ |= any_in_;                       // it may have carried one
+    hurried_ |= last_asked_ && in_flight_ > 0; // it may have been the question
+    last_asked_ = false;
     if (sent_.empty() || sent_.back().number != d.number) return;
     sent_packet p = sent_.back();
     sent_.pop_back();

@@ -83,6 +83,24 @@ TEST_F(refused_send, is_tried_again_soon_where_it_was_a_probe)
     EXPECT_LE(times[1], times[0] + 2 * retry_send);
 }
 
+// Somebody waits for what had been sent at leisure.
+TEST_F(refused_send, is_tried_again_soon_where_it_was_a_question)
+{
+    warm_up();
+    wait_for w;
+    outgoing slow = put(0, little, &w);
+    slow.bytes = 8;
+    slow.at_leisure = true;
+    const auto begin = now;
+    ends[0]->send(1, slow);
+    ports[0].takes = 0;
+    ends[0]->hurry(1);
+    ASSERT_EQ(ports[0].refused, 1u);
+    ports[0].takes = ~0u;
+    ASSERT_TRUE(run([&] { return w.status != 1; }, now + second));
+    EXPECT_LT(now - begin, ack_delay);
+}
+
 using sleeping_transport = refused_send;
 TEST_F(sleeping_transport, tells_its_port_when_it_wakes)
 {
