@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint16_t first_port = 1000;
 constexpr std::size_t most_kept = 64;       // datagrams for replays
 constexpr std::size_t most_batch = 1 << 16; // bytes that a port hands over at once
+constexpr nanoseconds look_time = 1000;     // of one who polls
 constexpr double burst_loss = 0.8, burst_end = 0.1;
 
 } // namespace
@@ -142,7 +143,7 @@ void network::served(unsigned h, nanoseconds deadline)
 {
     host &one = *hosts_[h];
     if (!one.inbox.empty())
-        one.serve_at = now_;
+        one.serve_at = now_ + look_time; // it may let them queue up, and a clock that stood still would not end that
     else if (deadline == never)
         one.serve_at = never;
     else
