@@ -43,8 +43,8 @@ static_assert(sizeof(control) == 32);
 
 inline constexpr std::uint64_t tag_mask = 63;
 
-// A place whose last tag stands there (or anything) gets another one.
-inline std::uint32_t next_tag(std::uint32_t garbage) { return (garbage + 1) % 63 + 1; }
+// A place gets its last tag again after 63 structures at that owner at the earliest, whatever lay there meanwhile.
+inline std::uint32_t next_tag(const owner_heap &heap) { return heap.heap->count_one() % 63 + 1; }
 
 // Who asks for a lock, and how long it may wait.
 struct who_locks {

@@ -117,7 +117,7 @@ C *new_control(execution &x, kind k, sea_addr *handle)
         x.refuse(SEA_ERR_MEMORY, why::no_room, sizeof(C));
         return nullptr;
     }
-    const std::uint32_t tag = next_tag(x.heap.as<C>(offset)->tag);
+    const std::uint32_t tag = next_tag(x.heap);
     C *c = new (x.heap.at(offset)) C{};
     c->tag = tag;
     c->magic.store(k, std::memory_order_release);

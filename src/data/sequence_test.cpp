@@ -259,6 +259,25 @@ TEST(sequence, handle_of_a_destroyed_one_is_refused_also_when_its_place_is_used_
     }
 }
 
+TEST(sequence, handle_is_another_one_also_when_its_place_had_other_uses_meanwhile)
+{
+    bench b(kind::vector);
+    const sea_addr place = b.at & ~tag_mask;
+    sea_addr last = b.at;
+    for (int i = 0; i < 100; ++i) {
+        execution x = b.heap.start(last);
+        ASSERT_EQ(SEA_OK, sequence_destroy(x, {kind::vector, 0, 0, 0}));
+        const std::uint64_t other = b.heap.heap().allocate(sizeof(sequence_control));
+        ASSERT_EQ(sea_addr_offset(place), other);
+        std::memset(b.heap.view().at(other), 7, sizeof(sequence_control)); // the same each time
+        ASSERT_TRUE(b.heap.heap().release(other));
+        const sea_addr next = b.create(0);
+        ASSERT_EQ(place, next & ~tag_mask);
+        EXPECT_NE(last, next);
+        last = next;
+    }
+}
+
 TEST(sequence, control_block_that_was_written_over_is_an_error)
 {
     bench b(kind::vector);
