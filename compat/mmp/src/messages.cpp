@@ -273,6 +273,7 @@ int MP_wait_any(MP_request *list, int n, int *index, MP_status *about)
     if (status == SEA_ERR_TIMEOUT)
         return fail(MP_ERR_TIMEOUT, "MP_wait_any: none of %d requests is complete in the time given", n);
     if (status == SEA_ERR_HANDLE) return fail(MP_ERR_REQUEST, "MP_wait_any: another thread has finished a request");
+    if (status != SEA_OK && which < 0) return fail_as_before(status, sea_last_error(), "MP_wait_any: %d requests", n);
     request *r = which < 0 ? nullptr : requests().find(list[which]);
     if (which >= 0 && r == nullptr) return no_request("MP_wait_any", list[which]); // another thread was faster
     *index = which;
