@@ -67,14 +67,14 @@ inline constexpr unsigned packet_threshold = 3;                   // RFC 9002, 6
 inline constexpr std::uint64_t active_time =
     50 * millisecond; // a link that is silent for longer has no share of the buffer
 inline constexpr std::uint64_t retry_send = 100 * microsecond; // after EAGAIN or ENOBUFS
+inline constexpr std::uint64_t default_give_up = 120 * second; // silence with work outstanding: SEA_ERR_LINK
+inline constexpr std::uint64_t most_telling = 10 * second; // between two packets that tell the peer of a broken link
 
 // ---- Letting packets of a stream queue up (queueing.hpp) ----
 inline constexpr std::uint64_t queueing_time = 20 * microsecond;
 inline constexpr std::size_t queueing_stream = 1536 * 1024; // bytes that came; less is only delayed by it
 inline constexpr std::size_t queueing_end = 1024 * 1024;    // the end of a message counts against as many bytes
 inline constexpr std::size_t queueing_packet = 4096;        // bytes; a shorter one of another peer is no stream
-inline constexpr std::uint64_t default_give_up = 120 * second; // silence with work outstanding: SEA_ERR_LINK
-inline constexpr std::uint64_t most_telling = 10 * second; // between two packets that tell the peer of a broken link
 
 // ---- Windows, bytes as charged ----
 inline constexpr std::size_t first_grant = 256 * 1024; // before the peer has granted anything
