@@ -74,7 +74,6 @@ inline constexpr std::uint64_t most_telling = 10 * second; // between two packet
 inline constexpr std::uint64_t queueing_time = 20 * microsecond;
 inline constexpr std::size_t queueing_stream = 1536 * 1024; // bytes that came; less is only delayed by it
 inline constexpr std::size_t queueing_end = 1024 * 1024;    // the end of a message counts against as many bytes
-inline constexpr std::size_t queueing_packet = 4096;        // bytes; a shorter one of another peer is no stream
 
 // ---- Windows, bytes as charged ----
 inline constexpr std::size_t first_grant = 256 * 1024; // before the peer has granted anything

@@ -314,7 +314,7 @@ void net_transport::receive(const packet_header &header, std::span<std::byte> pa
     const bool failed = p->link->has_failed();
     if (!p->link->receive(view, now)) ++drops_.replayed;
     if (header.flags & packet_flags::bundle)
-        queueing_.came(rank, packet.size(), p->link->rest_follows(), header.flags & packet_flags::ask_ack);
+        queueing_.came(rank, packet.size(), p->link->rest_follows(), header.flags & packet_flags::ask_ack, now);
     if (!failed && p->link->has_failed()) return sink_.unreachable(rank);
     if (!failed && p->link->peer_closed()) p->link->settle_all(SEA_OK);
 }

@@ -93,19 +93,44 @@ TEST_F(paced_stream, is_answered_a_few_times_in_a_window)
     EXPECT_GE(ports[1].sent - answers, 2 * data.size() / path_tuning{}.window) << "or it stands still in between";
 }
 
+namespace {
+
+// Packets each 10 us, as in the midst of a stream.
+struct stream_of_one {
+    queueing q;
+    nanoseconds now = second;
+
+    bool goes_on_for(nanoseconds time)
+    {
+        for (const nanoseconds end = now + time; now < end; now += 10 * microsecond) q.came(1, 60000, true, false, now);
+        return q.may_begin();
+    }
+};
+
+} // namespace
+
 TEST(queueing, is_not_for_several_that_send_at_the_same_time)
 {
     queueing q;
-    for (int i = 0; i < 1000; ++i) {
-        q.came(i % 2, 60000, true, false);
+    for (nanoseconds now = 0; now < second; now += 10 * microsecond) {
+        q.came(now / microsecond % 20 ? 1 : 2, 60000, true, false, now);
         ASSERT_FALSE(q.may_begin());
     }
-    for (int i = 0; i < 100; ++i) {
-        q.came(1, 60000, true, false);
-        q.came(2, 100, false, true);
-    }
-    q.came(1, 60000, true, false);
-    EXPECT_TRUE(q.may_begin()) << "what is short from elsewhere ends no stream";
-    q.came(1, 60000, true, true);
-    EXPECT_FALSE(q.may_begin()) << "an answer is waited for before more is sent";
+}
+
+TEST(queueing, delays_nobody_who_was_heard_of_lately)
+{
+    stream_of_one s;
+    EXPECT_TRUE(s.goes_on_for(millisecond));
+    s.q.came(2, 100, false, true, s.now); // it may come again
+    EXPECT_FALSE(s.goes_on_for(active_time - millisecond));
+    EXPECT_TRUE(s.goes_on_for(2 * millisecond));
+}
+
+TEST(queueing, waits_for_nobody_who_waits_for_an_answer)
+{
+    stream_of_one s;
+    EXPECT_TRUE(s.goes_on_for(millisecond));
+    s.q.came(1, 60000, true, true, s.now);
+    EXPECT_FALSE(s.q.may_begin());
 }
