@@ -273,11 +273,12 @@ int MP_wait_any(MP_request *list, int n, int *index, MP_status *about)
     if (status == SEA_ERR_TIMEOUT)
         return fail(MP_ERR_TIMEOUT, "MP_wait_any: none of %d requests is complete in the time given", n);
     if (status == SEA_ERR_HANDLE) return fail(MP_ERR_REQUEST, "MP_wait_any: another thread has finished a request");
-    if (status != SEA_OK && which < 0) return fail_as_before(status, sea_last_error(), "MP_wait_any: %d requests", n);
-    request *r = which < 0 ? nullptr : requests().find(list[which]);
-    if (which >= 0 && r == nullptr) return no_request("MP_wait_any", list[which]); // another thread was faster
+    if (which < 0 && status != SEA_OK) return fail_as_before(status, sea_last_error(), "MP_wait_any: %d requests", n);
+    if (which < 0) return *index = which, MP_OK; // there is none to wait for
+    request *r = requests().find(list[which]);
+    if (r == nullptr) return no_request("MP_wait_any", list[which]); // another thread was faster
     *index = which;
-    return which < 0 ? MP_OK : finish("MP_wait_any", *r, status, &list[which], about);
+    return finish("MP_wait_any", *r, status, &list[which], about);
 }
 
 int MP_wait_all(MP_request *list, int n, MP_status *about)
