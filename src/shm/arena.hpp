@@ -27,7 +27,7 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 8;
+inline constexpr std::uint32_t arena_version = 9;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t lane_cells = 1024; // of a cache line; per ordered pair of local ranks
 inline constexpr std::size_t heap_granule = 64;

@@ -50,7 +50,7 @@ struct heap::control {
     std::uint32_t granules;
     std::uint32_t high; // granules at and above it were never allocated
     std::atomic<std::uint64_t> used;
-    std::atomic<std::uint32_t> counted;
+    std::atomic<std::uint32_t> numbers; // given out
     std::uint32_t level_bits;
     std::uint32_t broken; // set while a holder changes the lists; tests use it as well
     std::uint16_t sub_bits[levels];
@@ -182,7 +182,7 @@ std::uint64_t heap::allocate(std::uint64_t bytes)
     return std::uint64_t(block) * heap_granule;
 }
 
-std::uint32_t heap::count_one() { return control_->counted.fetch_add(1, std::memory_order_relaxed); }
+std::uint32_t heap::next_number() { return control_->numbers.fetch_add(1, std::memory_order_relaxed); }
 
 bool heap::release(std::uint64_t offset)
 {

@@ -44,8 +44,8 @@ class heap {
     // Offset of the first allocation that starts there or behind, 0 if none does.
     std::uint64_t next(std::uint64_t offset);
 
-    // How often it was asked so far, by all processes: counts what is made here. Starts again after 2^32.
-    std::uint32_t count_one();
+    // Consecutive numbers over all processes, to tell what is made here from what was. They start again after 2^32.
+    std::uint32_t next_number();
 
     // The allocation that holds this byte: first and end offset; false if there is none.
     bool extent(std::uint64_t offset, std::uint64_t *first, std::uint64_t *end);
