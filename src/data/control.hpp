@@ -43,7 +43,7 @@ static_assert(sizeof(control) == 32);
 
 inline constexpr std::uint64_t tag_mask = 63;
 
-// A place gets its last tag again after 63 structures at that owner at the earliest, whatever lay there meanwhile.
+// A tag comes again with the 63rd structure after it at that owner, whatever lay in its place meanwhile.
 inline std::uint32_t next_tag(const owner_heap &heap) { return heap.heap->next_number() % 63 + 1; }
 
 // Who asks for a lock, and how long it may wait.
