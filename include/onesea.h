@@ -540,7 +540,8 @@ int sea_stats(int rank, sea_pair_stats *stats);
 /* What concerns this process as a whole, since sea_init(). */
 typedef struct sea_own_stats {
     uint64_t not_ours, forged, malformed, replayed; /* datagrams dropped: of no known protocol, job or living rank; wrong
-                                                       tag; right tag, wrong content; come before */
+                                                       tag, or memory changed while it was sent; right tag, wrong
+                                                       content; come before */
     uint64_t kept_out;                              /* datagrams that the kernel dropped at our socket: not ours by their
                                                        header, from elsewhere during a flood, or without room */
     uint64_t waits;                                 /* calls that had to wait */

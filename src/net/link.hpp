@@ -51,7 +51,7 @@ struct datagram {
     alignas(8) std::byte tail[short_run + tag_bytes];
     alignas(8) std::byte small[short_packet];
     std::span<std::byte> room;    // given by who builds: packets that fit are put together here, not in `small`
-    std::vector<std::byte> whole; // mode encrypt, and no room
+    std::vector<std::byte> whole; // where there is no room
     std::size_t train = 0;        // it goes in datagrams of that length; 0: it is one
 };
 
@@ -194,6 +194,7 @@ class link {
     bool last_asked_ : 1 = false;                      // for an acknowledgement: the newest packet
     bool hurried_ : 1 = false;                         // somebody waits: one has to ask
     bool rest_follows_ : 1 = false;
+    bool any_lost_ : 1 = false;
     bool any_acked_ = false, any_in_ = false, ack_now_ = false;
     bool crowd_came_ = false;       // when something waited for company the last time
     std::uint64_t tell_at_ = never; // the peer, that the link was given up
@@ -244,7 +245,8 @@ class link {
     bool build_broken(std::uint64_t now, datagram *result);
     void hear_broken(bool asks, std::uint64_t now);
     std::size_t write_ack_block(std::byte *to, std::uint64_t now, std::size_t room);
-    void seal(datagram *d, std::uint64_t number);
+    bool in_one_piece(const bundle &b) const;
+    void seal(datagram *d, std::uint64_t number, bool in_one_piece);
     void part_acked(bundle *b, unsigned part);
     void bundle_acked(bundle *b);
     void drop_front_bundle();

@@ -255,8 +255,9 @@ void link::packet_acked(sent_packet &p)
 
 void link::note_loss()
 {
-    if (trusts() && doubts_ < most_doubts) ++doubts_;
+    if (clean_ >= config_.trust << doubts_ && doubts_ < most_doubts) ++doubts_;
     clean_ = 0;
+    any_lost_ = true;
 }
 
 // What the peer says it has held the acknowledgement back for is not the network's.
@@ -276,7 +277,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number <= ack.fixed.largest; ++i) {
         sent_packet &p = sent_[i];
         if (p.state == sent_packet::resolved) continue;
-        bool told = p.number >= ack.lowest() && ack.has(p.number);
+        const bool in_words = p.number >= ack.lowest(), told = in_words && ack.has(p.number);
         bundle *b = find(p.bundle);
         const bool done = !b || b->acked || p.bundle < ack.fixed.executed;
         if (!told && !done) continue;
@@ -284,8 +285,10 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
             p.state = sent_packet::resolved;
             continue;
         }
-        if (told && p.number == ack.fixed.largest && p.state == sent_packet::flying)
+        const bool measures = told && p.number == ack.fixed.largest && p.state == sent_packet::flying;
+        if (measures && now > p.at) // a packet that went within a burst may be newer than the burst's time
             note_round_trip(now - p.at, ack.fixed.delay_ns);
+        if (in_words && !told) note_loss(); // a probe brought its bundle
         packet_acked(p);
         any = true;
     }

@@ -342,8 +342,12 @@ void gather(const datagram &d, std::byte *to)
 
 } // namespace
 
+// What a program changes between tag and copy does not arrive, and would not the next time either if it went in the
+// same way: so what goes again is tagged in the copy that is sent, and so is all for a while after a loss.
+bool link::in_one_piece(const bundle &b) const { return b.tried || (any_lost_ && !trusts()); }
+
 // Adds the tag to what was laid out.
-void link::seal(datagram *d, std::uint64_t number)
+void link::seal(datagram *d, std::uint64_t number, bool in_one_piece)
 {
     const std::size_t tag = cipher_.tag_size();
     d->number = number;
@@ -352,7 +356,8 @@ void link::seal(datagram *d, std::uint64_t number)
     const byte_pieces pieces(d->pieces.data(), d->count);
     const std::span<std::byte> room = d->room.empty() ? std::span<std::byte>(d->small) : d->room;
     const bool fits = d->bytes <= room.size();
-    if (cipher_.mode() != secure_mode::encrypt && (!fits || d->bytes > gather_limit)) {
+    const bool may_stay = !in_one_piece || !tag;
+    if (cipher_.mode() != secure_mode::encrypt && may_stay && (!fits || d->bytes > gather_limit)) {
         auto &last = d->pieces[d->count - 1];
         if (tag) cipher_.mac(config_.out, pieces, d->tail + last.size());
         last = {d->tail, last.size() + tag};
@@ -402,7 +407,8 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     } else {
         lay_out(result, head, b);
     }
-    seal(result, header.number);
+    seal(result, header.number, in_one_piece(*b));
+    b->tried = true;
     std::size_t charge = charge_of(result->bytes);
     if (in_flight_ == 0) probe_from_ = now;
     sent_.push_back(
@@ -425,7 +431,7 @@ void link::build_ack(std::uint64_t now, datagram *result, std::uint8_t flags)
     write_header(result->head, header);
     result->train = 0;
     lay_out(result, header_bytes + header.ack_bytes, nullptr);
-    seal(result, header.number);
+    seal(result, header.number, true);
     ++counts_.packets_out;
 }
 

@@ -98,7 +98,7 @@ struct bundle {
     std::vector<part> parts; // at most most_parts
     std::vector<to_tell> done;
     std::size_t bytes = 0; // content and parts
-    bool ordered = false, asks = false, acked = false;
+    bool ordered = false, asks = false, acked = false, tried = false;
     unsigned in_flight = 0;                         // packets that carry it and are neither acknowledged nor lost
     unsigned cuts = 0;                              // parts in which it goes; 0: whole
     std::uint64_t parts_done = 0, parts_flying = 0; // bit_of() each

@@ -28,7 +28,8 @@ class simnet {
 
     simnet(std::uint64_t seed, const sim_rates &rates, sink &sink0, sink &sink1, secure_mode mode = secure_mode::auth,
            std::size_t datagram_limit = 1472, nanoseconds give_up = default_give_up,
-           std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning}, bool trains = false)
+           std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning}, bool trains = false,
+           std::uint32_t trust = 0)
         : rates_(rates), random_(seed), cipher_(mode)
     {
         job_key key{};
@@ -43,6 +44,7 @@ class simnet {
             c.in = derive_keys(mode, key, 1 - i, i, 0);
             c.max_datagram = std::uint32_t(datagram_limit);
             c.trains = trains;
+            c.trust = trust;
             c.give_up = give_up;
             c.tuning = tunings[i];
             sides_[i].link = std::make_unique<link>(c, cipher_, *sinks[i], pool_);

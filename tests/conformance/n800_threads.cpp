@@ -2,8 +2,14 @@
 // Any thread may call any function: four threads of every rank do everything at once, each on memory of its own.
 #include "places.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <sched.h>
+#include <string>
 #include <sys/time.h>
 #include <thread>
 
@@ -183,5 +189,81 @@ STEP(803, signals_of_the_program_disturb_nothing)
     CHECK_STATUS(SEA_ERR_TIMEOUT, sea_counter_wait(&never_added, 1, 0.05));
     setitimer(ITIMER_REAL, &never, nullptr);
     sigaction(SIGALRM, &before, nullptr);
+    t.sync();
+}
+
+namespace {
+
+void move_to(pid_t thread, const cpu_set_t &processors) { sched_setaffinity(thread, sizeof processors, &processors); }
+
+void move_all_to(const cpu_set_t &processors)
+{
+    for (auto &entry : std::filesystem::directory_iterator("/proc/self/task"))
+        move_to(std::stoi(entry.path().filename().string()), processors);
+}
+
+// Changes words all the time, on a processor of its own: the library's threads on the others meet every moment of it.
+// Not seen by the thread sanitizer, as the library reads them meanwhile.
+class restless {
+  public:
+    explicit restless(std::vector<void *> words)
+    {
+        sched_getaffinity(0, sizeof before_, &before_);
+        cpu_set_t others, own; // of all that the machine allows: the launcher may have given this rank only one
+        std::memset(&others, 0xff, sizeof others);
+        move_to(0, others);
+        sched_getaffinity(0, sizeof others, &others);
+        CPU_ZERO(&own);
+        for (int last = CPU_SETSIZE - 1; last >= 0 && CPU_COUNT(&own) == 0; --last)
+            if (CPU_ISSET(last, &others)) CPU_SET(last, &own);
+        if (CPU_COUNT(&others) > 1) CPU_XOR(&others, &others, &own);
+        move_all_to(others);
+        thread_ = std::thread([this, words, own] {
+            move_to(0, own);
+            for (std::uint64_t n = 0; !over_; ++n)
+                for (void *word : words) poke8(word, n);
+        });
+    }
+    ~restless()
+    {
+        over_ = true;
+        thread_.join();
+        move_all_to(before_);
+    }
+
+  private:
+    cpu_set_t before_;
+    std::atomic<bool> over_{false};
+    std::thread thread_;
+};
+
+} // namespace
+
+// A table in use is read by others, and sent. What a packet's tag was made of and what the kernel copies differ then.
+STEP(804, memory_that_changes_all_the_time_is_read_and_sent)
+{
+    constexpr std::size_t most = 300000, word = 5000;
+    place p(kind::heap, most), landing(kind::heap, most);
+    std::vector<sea_addr> all = t.exchange(p.address()), to = t.exchange(landing.address());
+    const std::size_t right = std::size_t((t.rank + 1) % t.size);
+    std::vector<unsigned char> out(most), in(most);
+    fill(p.memory(), most, 7);
+    fill(out.data(), most, 8);
+    t.sync();
+    {
+        std::optional<restless> words; // of one rank: another one's would interrupt it
+        if (t.rank == 0)
+            words.emplace(std::vector<void *>{static_cast<unsigned char *>(p.memory()) + word, &out[word]});
+        for (int i = 0; i < t.times(40); ++i)
+            for (std::size_t bytes : {std::size_t(9000), std::size_t(20000), std::size_t(60000), most}) {
+                CHECK_OK(outcome([&](sea_opts *o) { return sea_get(in.data(), all[right], bytes, o); }));
+                CHECK_EQ(word, std::min(word, differs(in.data(), bytes, 7)));
+                CHECK_EQ(bytes, word + 8 + differs(in.data() + word + 8, bytes - word - 8, 7, word + 8));
+                CHECK_OK(outcome([&](sea_opts *o) { return sea_put(to[right], out.data(), bytes, o); }));
+            }
+        t.sync();
+    }
+    auto *came = static_cast<unsigned char *>(landing.memory());
+    CHECK_EQ(most, word + 8 + differs(came + word + 8, most - word - 8, 8, word + 8));
     t.sync();
 }
