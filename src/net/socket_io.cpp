@@ -177,9 +177,12 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
             refused = true;
             continue;
         }
-        if ((error == EIO || error == EINVAL) && (n > 1 || train) && gso_) {
+        const bool not_cut =
+            error == EIO || error == EINVAL || error == EMSGSIZE; // it cuts nothing that it would fragment
+        if (not_cut && (n > 1 || train) && gso_) {
             gso_ = false;
-            log(level::info, "the interface does not cut sends ({}); going on without", std::strerror(error));
+            log(level::info, "the kernel does not cut sends for this path ({}); going on without",
+                std::strerror(error));
             continue;
         }
         if (error == EMSGSIZE && !fragments_allowed) {
@@ -194,13 +197,14 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
 }
 
 // The express socket first; the others are asked where it is empty and they seem to have something, and every eighth
-// time.
+// time. As long as both have something they take turns.
 bool socket_io::receive_batch(arrivals *batch)
 {
     if (express_.fd() < 0) return receive_from(fd_, batch);
     const bool main_too = ++turn_ % 8 == 0 || main_busy_ || slept_;
     slept_ = false;
-    if (turn_ % 64 == 0 && receive_main(batch)) return true; // however busy the express is
+    const unsigned turns = main_busy_ ? 2 : 16; // however busy the express is
+    if (turn_ % turns == 0 && receive_main(batch)) return true;
     return receive_express(batch) || (main_too && receive_main(batch));
 }
 

@@ -9,9 +9,13 @@
 #include <arpa/inet.h>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <net/if.h>
 #include <netinet/udp.h>
+#include <sched.h>
 #include <set>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace onesea;
@@ -194,6 +198,26 @@ TEST(socket_io, hears_the_others_at_little_cost_while_the_preferred_peer_is_sile
     EXPECT_LE(calls, 50u + 8);
 }
 
+TEST(socket_io, the_preferred_peer_leaves_the_others_their_turn)
+{
+    open_socket a, b, c;
+    socket_io io(a.socket.fd, false);
+    ASSERT_TRUE(io.prefer(b.where));
+    unsigned others = 0;
+    auto count = [&](std::span<std::byte> all, std::size_t, const endpoint &) {
+        std::uint64_t number;
+        std::memcpy(&number, all.data(), sizeof number);
+        others += unsigned(number);
+    };
+    for (int i = 0; i < 200; ++i) { // neither is ever empty
+        for (std::size_t bytes : {56, 64}) send_number(b, a, 0, bytes);
+        for (std::size_t bytes : {56, 64}) send_number(c, a, 1, bytes);
+        io.receive(count);
+    }
+    EXPECT_GE(others, 80u);
+    EXPECT_LE(others, 120u);
+}
+
 TEST(socket_io, looks_everywhere_once_after_a_sleep)
 {
     open_socket a, b, c;
@@ -242,4 +266,46 @@ TEST(socket_io, seldom_tries_again_where_no_express_socket_can_be_had)
         EXPECT_NE(io.wake_fds()[1], -1) << "what was short is there now";
     }
     ::close(fd);
+}
+
+namespace {
+
+constexpr int passed = 0, missed = 1, not_allowed = 77;
+
+// In a network of its own, whose interface takes less than what is sent.
+int send_through_a_narrow_path()
+{
+    if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return not_allowed;
+    ifreq lo{};
+    std::strcpy(lo.ifr_name, "lo");
+    lo.ifr_mtu = 1300;
+    open_socket a, b;
+    if (ioctl(a.socket.fd, SIOCSIFMTU, &lo) != 0) return not_allowed;
+    lo.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (ioctl(a.socket.fd, SIOCSIFFLAGS, &lo) != 0) return not_allowed;
+    socket_io io(a.socket.fd, false), at_b(b.socket.fd, false);
+    std::vector<std::byte> data(1472 * 10);
+    std::vector<datagram> many(10);
+    for (std::uint64_t n = 0; n < many.size(); ++n) {
+        std::memcpy(&data[n * 1472], &n, sizeof n);
+        many[n].pieces[0] = std::span(data).subspan(n * 1472, 1472);
+        many[n].count = 1;
+        many[n].bytes = 1472;
+    }
+    if (io.send(b.where, many) != many.size()) return missed;
+    std::multiset<std::uint64_t> got;
+    take_all(at_b, got);
+    return got == numbers(0, many.size()) ? passed : missed;
+}
+
+} // namespace
+
+TEST(socket_io, gets_many_at_once_through_a_path_that_takes_less_than_the_interface_promised)
+{
+    const pid_t child = fork();
+    if (child == 0) _exit(send_through_a_narrow_path());
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == not_allowed) GTEST_SKIP() << "no network of its own for this user";
+    EXPECT_EQ(status, passed);
 }
