@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <utility>
 
 namespace onesea::core {
 namespace {
@@ -224,6 +225,7 @@ void complete(operation *op, int status)
         p.unfinished[op->epoch] -= 1 + op->joined;
         if (op->counted_ordered) --p.ordered;
     }
+    if (op->holds) --std::exchange(op->holds, nullptr)->users;
     op->state = operation::phase::done;
     e.operations.finish_order(op);
     if (status != SEA_OK && op->error_text.empty()) op->error_text = describe(op);
@@ -234,7 +236,7 @@ void complete(operation *op, int status)
     start_dependents(op);
     if (op->finished) op->finished(op);
     if (op->layer_ended) op->layer_ended(op->context);
-    if (op->counter_after && status == SEA_OK) internal_signal(op->counter_after);
+    if (op->counter_after && status == SEA_OK) internal_signal(op);
     maybe_release(op);
 }
 
@@ -408,9 +410,12 @@ int sea_test(sea_op id, int *done)
     operation *op;
     locked lock = enter();
     if (int s = find_handle(id, &op)) return s;
-    if (!is_done(op)) poll_round(lock);
+    if (!is_done(op)) {
+        poll_round(lock);
+        op = engine().operations.find(id); // handlers have run, which may have used it up
+    }
     *done = is_done(op);
-    return *done ? use_up(op) : SEA_OK;
+    return *done && op && op->held ? use_up(op) : SEA_OK;
 }
 
 int sea_wait(sea_op id, double seconds) { return sea_wait_all(&id, 1, seconds); }
@@ -422,8 +427,11 @@ int sea_wait_local(sea_op id, double seconds)
     operation *op;
     locked lock = enter();
     if (int s = find_handle(id, &op)) return s;
-    return wait(
-        lock, [&] { return op->local_done; }, deadline_after(seconds));
+    auto ready = [id] { // another thread may use it up meanwhile
+        const operation *now = engine().operations.find(id);
+        return !now || now->local_done;
+    };
+    return wait(lock, ready, deadline_after(seconds));
 }
 
 int sea_wait_all(sea_op *ops, int n, double seconds)

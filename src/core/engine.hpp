@@ -229,7 +229,7 @@ void start_get(operation *op, void *target, place source, std::size_t bytes, boo
 // op->signals, behind its data and only if all of that was good.
 void start_signals(operation *op);
 // Adds 1 to a counter somewhere, with nobody waiting for it.
-void internal_signal(place counter);
+void internal_signal(const operation *behind);
 // A message of `op`: fills in id and delivery, counts them. By its execution it ends, or by an answer to it.
 enum class ends_by { execution, answer };
 void send_message(operation *op, int rank, outgoing &m, ends_by end);

@@ -24,11 +24,16 @@ void release_ordered(peer &p)
     p.held.clear();
 }
 
+// Nothing else is there any more.
 void remember(int rank, std::uint64_t first, std::uint64_t end)
 {
+    if (end <= first) return;
     auto &known = engine().peer_of(rank).extents;
     if (known.size() >= most_known) known.clear();
-    if (end > first) known[first] = end;
+    auto old = known.lower_bound(first);
+    if (old != known.begin() && std::prev(old)->second > first) --old;
+    while (old != known.end() && old->first < end) old = known.erase(old);
+    known[first] = end;
 }
 
 void answered(operation *asked)

@@ -30,7 +30,7 @@ void shut_out_forked_processes()
 {
     static const int registered = pthread_atfork(nullptr, nullptr, [] {
         role running = role::running;
-        engine().state.compare_exchange_strong(running, role::forked);
+        if (engine().state.compare_exchange_strong(running, role::forked)) close_windows();
     });
     if (registered != 0) log(level::warn, "a process forked from this one could disturb it: pthread_atfork failed");
 }

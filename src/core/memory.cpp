@@ -2,6 +2,7 @@
 // The global heap, registrations, and the two kinds of address.
 #include "core/extents.hpp"
 #include "core/transfer.hpp"
+#include "shm/careful_memory.hpp"
 
 #include <array>
 #include <cerrno>
@@ -51,12 +52,15 @@ int alloc_far(int rank, std::size_t bytes, std::uint64_t *offset)
     return no_room(rank, bytes, words[0], words[1], words[2]);
 }
 
-// Every page of the range can be read (and written) by this process: the kernel is asked, so that a bad range is an
-// error and not a crash.
+constexpr std::size_t quick_to_look_at = 64 << 20;
+
+// Every page of the range can be read by this process: the kernel is asked, so that a bad range is an error and not a
+// crash. Of a large one all pages are mapped, and some are read.
 bool accessible(const void *memory, std::size_t bytes)
 {
     auto begin = reinterpret_cast<std::uintptr_t>(memory), end = begin + bytes;
     if (end < begin) return false;
+    if (bytes > quick_to_look_at && !shm::all_mapped(begin, bytes)) return false;
     constexpr std::uintptr_t page = 4096;
     constexpr std::size_t at_once = 256;
     std::array<iovec, at_once> from;
@@ -65,8 +69,7 @@ bool accessible(const void *memory, std::size_t bytes)
         std::size_t n = 0;
         for (; n < at_once && at < end; ++n) {
             from[n] = {reinterpret_cast<void *>(at), 1};
-            // the pages between two that are mapped are looked at too, in steps that keep a large range quick
-            const std::uintptr_t step = bytes > (64u << 20) ? 256 * page : page;
+            const std::uintptr_t step = bytes > quick_to_look_at ? 256 * page : page;
             const std::uintptr_t next = (at & ~(page - 1)) + step;
             at = next >= end && at < end - 1 ? end - 1 : next;
         }
@@ -206,7 +209,7 @@ int sea_unregister(sea_addr address)
     std::vector<bool> passed;
     auto unused = [&] { return segment->users == 0 && e.shm->nobody_copies(&passed); };
     int s = wait(lock, unused, thread_deadline(), 1'000'000); // the end of a copy rings no bell
-    e.shm->own_segments().forget(segment);
+    if (s == SEA_OK) e.shm->own_segments().forget(segment);   // else who still uses it counts there when done
     return s;
 }
 

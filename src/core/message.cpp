@@ -97,7 +97,7 @@ void answer(const handler_task &task, int status)
     std::memcpy(&head, task.bytes.data(), sizeof head);
     std::uint64_t old;
     if (status == SEA_OK && head.counter) status = own_update(head.counter, SEA_ATOMIC_ADD, 8, 1, 0, &old);
-    if (task.pulls) e.handlers.resume(task.source);
+    if (task.pulls && task.ordered) e.handlers.resume(task.source);
     send_done(task.source, task.id, status);
 }
 

@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+namespace onesea::shm {
+struct segment;
+}
+
 namespace onesea::core {
 
 // Memory of a rank: an offset in its window, or raw_space and an address of its process.
@@ -61,6 +65,7 @@ struct operation_state {
     // get: the bounds of where answers go; value: where it goes; am: the data that the target may pull
     void *memory = nullptr;
     std::size_t bytes = 0;
+    shm::segment *holds = nullptr; // copy: own registration that must not end meanwhile
     sea_counter *origin_counter = nullptr;
     sea_counter *remote_counter = nullptr;
     void (*finished)(struct operation *) = nullptr; // internal users; called once, at the end

@@ -146,7 +146,7 @@ void on_atomic(int source, const frame &head, std::span<const std::byte> payload
     std::uint64_t old = 0;
     int s = update_word(head, payload, &old);
     if (s != SEA_OK)
-        send_done(source, head.id, s, head.position);
+        refuse(source, head, s);
     else if (head.aux & 0x8000u)
         send_value(source, head.id, &old, sizeof old);
 }
@@ -168,7 +168,7 @@ void on_signal(int source, const frame &head, std::span<const std::byte> payload
     std::uint64_t value[1], old;
     const auto kind = head.aux == SEA_SIGNAL_ADD ? SEA_ATOMIC_ADD : SEA_ATOMIC_SWAP;
     int s = read_words(payload, value) ? own_update(head.position, kind, 8, value[0], 0, &old) : SEA_ERR_INTERNAL;
-    if (s != SEA_OK) send_done(source, head.id, s, head.position);
+    if (s != SEA_OK) refuse(source, head, s);
 }
 
 void on_done(int source, const frame &head)
@@ -243,8 +243,9 @@ void on_extent(int source, const frame &head, std::span<const std::byte> payload
         return send_value(source, head.id, words, sizeof words);
     }
     if (shm::segment *s = e.shm->own_segments().find(head.position, 1)) {
+        if (s->flags & SEA_READ_ONLY) return send_done(source, head.id, SEA_ERR_ACCESS, head.position);
         words[0] = s->offset;
-        words[1] = s->flags & SEA_READ_ONLY ? s->offset : s->offset + s->bytes;
+        words[1] = s->offset + s->bytes;
     } else if (head.position < shm::segments_from) {
         e.shm->own_heap().extent(head.position, &words[0], &words[1]);
     }

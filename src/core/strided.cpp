@@ -2,6 +2,7 @@
 // Strided and vector transfers: one operation of many pieces.
 #include "core/transfer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -45,13 +46,14 @@ struct box {
     // The lowest and highest byte that it touches, from its base; false if that does not fit 64 bits.
     bool bounds(std::int64_t *low, std::int64_t *high) const
     {
+        constexpr __int128 limit = __int128(1) << 62;
         __int128 lo = 0, hi = __int128(counts[0]);
+        if (hi > limit) return false;
         for (int l = 0; l < levels; ++l) {
             __int128 reach = __int128(remote_strides[std::size_t(l)]) * __int128(counts[std::size_t(l) + 1] - 1);
             (reach < 0 ? lo : hi) += reach;
+            if (lo < -limit || hi > limit) return false;
         }
-        constexpr __int128 limit = __int128(1) << 62;
-        if (lo < -limit || hi > limit) return false;
         *low = std::int64_t(lo);
         *high = std::int64_t(hi);
         return true;
@@ -128,22 +130,27 @@ int check_pieces(const char *function, const sea_piece *pieces, size_t n, const 
     if (n > 0 && !pieces) return fail(SEA_ERR_INVALID, "{}: {} pieces at {}", function, n, fmt::ptr(pieces));
     if (n == 0 && opts && known_size(opts) && raw_counter(opts))
         return fail(SEA_ERR_INVALID, "{}: no piece tells on which rank the raw target counter is", function);
+    size_t first = n; // with bytes: the others are not looked at
     for (size_t i = 0; i < n; ++i) {
+        if (pieces[i].bytes == 0) continue;
+        first = std::min(first, i);
         const place p = place_of(pieces[i].remote);
-        if (p.rank != rank_of(pieces[0].remote))
-            return fail(SEA_ERR_INVALID, "{}: piece {} is on rank {}, piece 0 on rank {}", function, i, p.rank,
-                        rank_of(pieces[0].remote));
+        if (p.rank != rank_of(pieces[first].remote))
+            return fail(SEA_ERR_INVALID, "{}: piece {} is on rank {}, piece {} on rank {}", function, i, p.rank, first,
+                        rank_of(pieces[first].remote));
         if (int s = check_transfer(function, p, pieces[i].local, pieces[i].bytes, nullptr)) return s;
         *bytes += pieces[i].bytes;
     }
-    *rank = place_for(n ? pieces[0].remote : SEA_NULL, *bytes, opts).rank;
+    *rank = place_for(n ? pieces[first < n ? first : 0].remote : SEA_NULL, *bytes, opts).rank;
     return check_opts(opts, *rank);
 }
 
 std::vector<piece> listed(const sea_piece *pieces, size_t n)
 {
-    std::vector<piece> list(n);
-    for (size_t i = 0; i < n; ++i) list[i] = {sea_addr_offset(pieces[i].remote), pieces[i].local, pieces[i].bytes};
+    std::vector<piece> list;
+    list.reserve(n);
+    for (size_t i = 0; i < n; ++i)
+        if (pieces[i].bytes) list.push_back({sea_addr_offset(pieces[i].remote), pieces[i].local, pieces[i].bytes});
     return list;
 }
 

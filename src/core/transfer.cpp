@@ -37,6 +37,7 @@ int native_put(place target, const void *source, std::size_t bytes)
 {
     auto &e = engine();
     transport *t = e.route(target.rank);
+    if (!t) return SEA_ERR_DEAD; // since the caller has looked
     const bool native = t->capabilities() & capability::native_put;
     int s = native ? t->put(target.rank, target.position, source, bytes) : not_native;
     return s == not_native && target.rank == e.rank ? own_write(target.position, source, bytes) : s;
@@ -46,6 +47,7 @@ int native_get(place source, void *target, std::size_t bytes)
 {
     auto &e = engine();
     transport *t = e.route(source.rank);
+    if (!t) return SEA_ERR_DEAD;
     const bool native = t->capabilities() & capability::native_get;
     int s = native ? t->get(source.rank, source.position, target, bytes) : not_native;
     return s == not_native && source.rank == e.rank ? own_read(target, source.position, bytes) : s;
@@ -205,12 +207,19 @@ void start_signals(operation *op)
     }
 }
 
-void internal_signal(place counter)
+void internal_signal(const operation *behind)
 {
+    const place counter = behind->counter_after;
     operation *op = begin(counter.rank, nullptr);
+    if (!behind->external && counter.rank == behind->target) { // a fence that waits for that one waits for this, too
+        auto &unfinished = engine().peer_of(counter.rank).unfinished;
+        --unfinished[op->epoch];
+        op->epoch = behind->epoch;
+        ++unfinished[op->epoch];
+    }
     op->signals.push_back({counter, 1, SEA_SIGNAL_ADD});
+    op->held = false;
     run_or_defer(op, start_signals);
-    let_go(op);
 }
 
 void signal_counter(operation *op, const sea_opts *opts)
@@ -380,6 +389,8 @@ void start_copy(operation *op, sea_addr target, sea_addr source, std::size_t byt
         sea_addr mine = from_here ? source : target;
         int s = e.resolve(sea_addr_offset(mine), bytes, !from_here, &own, &segment);
         if (s != SEA_OK) return note_error(op, s, access_text(s, place_of(mine), bytes));
+        if (segment) ++segment->users;
+        op->holds = segment;
     } else if (transport *t = e.route(rank_of(source));
                t == e.shm.get() && e.route(rank_of(target)) == t && sea_addr_offset(source) < shm::segments_from) {
         if (!e.shm->heap_of(rank_of(source))->contains(sea_addr_offset(source), bytes))
