@@ -167,9 +167,12 @@ int table_part::take_away(const sea_table_item &item, byte_span value)
         std::uint64_t had, has;
         std::memcpy(&had, value.data(), sizeof had);
         std::memcpy(&has, now.data(), sizeof has);
-        had = std::min(had, has - 1);
-        word_at(value_at(*found.e)).store(has - had);
-        s.total -= had;
+        if (has <= had) {
+            unlink(found);
+        } else {
+            word_at(value_at(*found.e)).store(has - had);
+            s.total -= had;
+        }
     }
     return SEA_OK;
 }

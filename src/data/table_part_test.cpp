@@ -297,7 +297,9 @@ TEST_F(TablePart, items_move_to_another_part_and_leave_what_has_changed)
     EXPECT_EQ(3, from.total().result);
     EXPECT_EQ(106, to.count(bytes("k5")).result);
     EXPECT_EQ(30 * 31 / 2 + 100, to.total().result);
-    EXPECT_EQ(30, from.remove_items(items).result); // nothing is left of them
+    EXPECT_EQ(30, from.remove_items(items).result); // 8 of k7 have moved, and the 3 there now are fewer
+    EXPECT_EQ(0, from.count(bytes("k7")).result);
+    EXPECT_EQ(0, from.total().result);
     EXPECT_TRUE(from.consistent());
     EXPECT_TRUE(to.consistent());
 }

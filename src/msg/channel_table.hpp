@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace onesea::msg {
@@ -60,6 +61,7 @@ class channel_table {
     std::unordered_map<wire_name, sea_channel, wire_hash> by_wire_;
     std::unordered_map<wire_name, early, wire_hash> early_;
     std::unordered_map<int, std::uint64_t> next_[2]; // by peer; [1]: this rank sends
+    std::unordered_set<int> unreachable_;            // ranks that live
 
     channel_end *end(sea_channel name);
     // Lets `use` work on an end and forgets the end if it is over then.

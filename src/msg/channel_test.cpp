@@ -357,6 +357,17 @@ TEST(channel, the_death_of_the_receiver_ends_all_requests_of_the_sender)
     EXPECT_EQ(0u, p.a.table.ends());
 }
 
+// A link that was given up is not made anew.
+TEST(channel, an_end_opened_after_its_peer_became_unreachable_is_told_so)
+{
+    pair p;
+    p.a.table.gone(1, SEA_ERR_LINK);
+    const sea_channel late = p.a.table.open(1, true);
+    auto small = message(10, 1);
+    EXPECT_EQ(SEA_ERR_LINK, p.a.status(p.a.send(late, small)));
+    EXPECT_EQ(SEA_ERR_LINK, p.a.status(p.a.close(late)));
+}
+
 TEST(channel, a_request_that_is_held_back_holds_those_behind_it)
 {
     pair p;

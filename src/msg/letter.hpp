@@ -26,6 +26,7 @@ struct letter final : arrival {
     std::size_t bytes = 0;
     bool stays = false;       // an offer: its data is with the sender
     bool whole = true;        // all its data is here
+    int lost = SEA_OK;        // why the rest of it did not come
     request *taker = nullptr; // of one that is not whole
     offer_words offer;
 

@@ -233,8 +233,11 @@ void office::hand_out(letter *l, request &r)
         return;
     }
     if (l->stays) {
-        meet_offer(r, r.source, l->offer);
-        return forget(l);
+        const int lost = l->lost;
+        if (lost == SEA_OK) meet_offer(r, r.source, l->offer);
+        forget(l);
+        if (lost != SEA_OK) finish(r, lost);
+        return;
     }
     if (std::size_t n = r.wanted()) std::memcpy(r.buffer, l->data(), n);
     release(r.source, l->bytes);

@@ -30,6 +30,7 @@ void office::send_in_frames(const parcel &p)
     constexpr auto layer = core::upper::message;
     const std::size_t room = p.bytes <= transport::least_frame ? p.bytes : core::frame_room(p.rank);
     const std::uint64_t tag = std::uint32_t(p.tag);
+    if (room == 0 && p.bytes > 0) return; // the receiver has just ended
     if (p.bytes <= room) {
         core::send_frame(core::engine_held, layer, p.rank, whole_message, p.team, tag, p.data, p.bytes);
         return;
@@ -150,6 +151,7 @@ void office::drop_assembly(remote &from, int status)
     }
     used_ -= l->bytes; // kept or taken: now as an offer of a rank that has ended
     l->stays = l->whole = true;
+    l->lost = status;
 }
 
 } // namespace onesea::msg
