@@ -197,8 +197,10 @@ int sea_heap_next(sea_addr from, sea_addr *allocation);
 #define SEA_READ_ONLY 1u
 int sea_register(void *memory, size_t bytes, unsigned flags, sea_addr *address);
 
-/* Ends a registration of this rank; waits until no transfer reads it any more. Errors: SEA_ERR_ADDRESS (not the start
- * of a registration of this rank). */
+/* Ends a registration of this rank; waits until no transfer uses it any more. Errors: SEA_ERR_ADDRESS (not the start
+ * of a registration of this rank); SEA_ERR_TIMEOUT (with sea_set_timeout()): from now on nobody finds it, but what had
+ * begun may still read and write the memory. It must stay mapped until another sea_unregister() of the same address,
+ * which waits on, gives SEA_OK; no other registration is given that address before. */
 int sea_unregister(sea_addr address);
 
 /* The memory behind a global address if this process can load and store it directly (own memory, or the global heap of

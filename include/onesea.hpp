@@ -195,7 +195,7 @@ class allocation {
     }
 };
 
-// Own memory that others may reach, until the end of its life.
+// Own memory that others may reach, until the end of its life, which waits for what still uses the memory.
 template <transferable T>
 class registration {
   public:
@@ -214,14 +214,16 @@ class registration {
     }
     ~registration()
     {
-        if (start_) sea_unregister(start_.address());
+        while (start_ && sea_unregister(start_.address()) == SEA_ERR_TIMEOUT) {
+        } // the memory may go after this
     }
 
     pointer<T> data() const { return start_; }
     std::size_t size() const { return count_; }
     void release()
     {
-        if (sea_addr address = std::exchange(start_, {}).address()) check(sea_unregister(address));
+        if (start_) check(sea_unregister(start_.address())); // again, where there was no time to end it
+        start_ = {};
         count_ = 0;
     }
 

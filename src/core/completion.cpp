@@ -283,7 +283,7 @@ int check_opts(const sea_opts *opts, int target_rank)
                     rank_of(opts->target_counter), target_rank);
     if (opts->target_counter % 8)
         return fail(SEA_ERR_ALIGN, "the target counter {:#x} is not aligned to 8 bytes", opts->target_counter);
-    return SEA_OK;
+    return engine().check_rank(target_rank); // of an operation without bytes nothing else tells the rank
 }
 
 namespace {

@@ -7,18 +7,34 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <sys/uio.h>
 #include <unistd.h>
 
 namespace onesea::core {
 namespace {
 
+// What the caller of an allocation waits for; where it no longer does, the block goes back when it comes.
+struct claim {
+    std::uint64_t offset = 0;
+    bool given_up = false;
+};
+
+void give_back_late(operation *op)
+{
+    const auto &c = *static_cast<const claim *>(op->owner.get());
+    if (c.given_up && c.offset) free_later(engine_held, std::uint64_t(op->target) << SEA_OFFSET_BITS | c.offset);
+}
+
 // Asks the rank and waits for the words of its answer. position goes into the frame.
-int ask(int rank, frame_type type, std::uint64_t position, std::uint64_t argument, void *answer, std::size_t bytes)
+int ask(int rank, frame_type type, std::uint64_t position, std::uint64_t argument, void *answer, std::size_t bytes,
+        const std::shared_ptr<claim> &late = nullptr)
 {
     locked lock = enter();
     operation *op = begin(rank, nullptr);
-    op->result_is_ours = true;
+    op->result_is_ours = !late;
+    op->owner = late;
+    if (late) op->finished = give_back_late;
     run_or_defer(op, [&](operation *o) {
         o->local_at_end = true;
         o->memory = answer;
@@ -30,7 +46,9 @@ int ask(int rank, frame_type type, std::uint64_t position, std::uint64_t argumen
         m.bytes = type == frame_type::alloc ? sizeof argument : 0;
         send_message(o, rank, m, ends_by::answer);
     });
-    return conclude(lock, op, nullptr, true);
+    const int s = conclude(lock, op, nullptr, true);
+    if (late && s == SEA_ERR_TIMEOUT) late->given_up = true;
+    return s;
 }
 
 void freed_later(operation *op) { forget_extents(op->target); }
@@ -45,7 +63,9 @@ int no_room(int rank, std::size_t bytes, std::uint64_t capacity, std::uint64_t u
 
 int alloc_far(int rank, std::size_t bytes, std::uint64_t *offset)
 {
-    int s = ask(rank, frame_type::alloc, 0, bytes, offset, sizeof *offset);
+    const auto answer = std::make_shared<claim>();
+    int s = ask(rank, frame_type::alloc, 0, bytes, &answer->offset, sizeof answer->offset, answer);
+    *offset = answer->offset;
     if (s != SEA_ERR_MEMORY) return s;
     std::uint64_t words[3] = {};
     if (int problem = ask(rank, frame_type::usage, 0, 0, words, sizeof words)) return problem;
@@ -200,16 +220,18 @@ int sea_unregister(sea_addr address)
     if (int s = check_started("sea_unregister")) return s;
     auto &e = engine();
     locked lock = enter();
-    shm::segment *segment = nullptr;
-    if (rank_of(address) == e.rank) segment = e.shm->own_segments().at_start(sea_addr_offset(address));
+    shm::segments &own = e.shm->own_segments();
+    const std::uint64_t offset = rank_of(address) == e.rank ? sea_addr_offset(address) : 0;
+    if (shm::segment *live = own.at_start(offset)) own.remove(live);
+    shm::segment *segment = own.removed_at(offset); // also what a call that ran out of time has left
     if (!segment)
         return fail(SEA_ERR_ADDRESS, "sea_unregister: {:#x} is not the start of a registration of rank {}", address,
                     e.rank);
-    e.shm->own_segments().remove(segment);
+    const std::uint64_t order = segment->order; // another thread may wait for the same, and forget it first
     std::vector<bool> passed;
-    auto unused = [&] { return segment->users == 0 && e.shm->nobody_copies(&passed); };
+    auto unused = [&] { return segment->order != order || (segment->users == 0 && e.shm->nobody_copies(&passed)); };
     int s = wait(lock, unused, thread_deadline(), 1'000'000); // the end of a copy rings no bell
-    if (s == SEA_OK) e.shm->own_segments().forget(segment);   // else who still uses it counts there when done
+    if (s == SEA_OK && segment->order == order) own.forget(segment);
     return s;
 }
 

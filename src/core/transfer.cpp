@@ -345,7 +345,7 @@ int sea_put_signal(sea_addr target, const void *source, size_t bytes, sea_addr s
                    const sea_opts *opts)
 {
     if (int s = check_started("sea_put_signal")) return s;
-    place at = place_for(bytes ? target : signal, bytes, opts);
+    const place at = bytes ? place_of(target) : place_of(signal);
     if (int s = check_transfer("sea_put_signal", at, source, bytes, opts)) return s;
     if (kind != SEA_SIGNAL_SET && kind != SEA_SIGNAL_ADD)
         return fail(SEA_ERR_INVALID, "sea_put_signal: kind {} is neither SEA_SIGNAL_SET nor SEA_SIGNAL_ADD", kind);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/segments.hpp"
 
+#include <algorithm>
+
 namespace onesea::shm {
 namespace {
 
 constexpr std::uint64_t slice_bytes = std::uint64_t(1) << slice_shift;
+constexpr std::uint32_t removed_slice = std::uint32_t(1) << 31;
 constexpr std::uint64_t page_up(std::uint64_t n) { return (n + 4095) / 4096 * 4096; }
 
 } // namespace
@@ -39,7 +42,7 @@ std::uint32_t segments::free_slices(std::uint32_t n)
 {
     std::uint32_t from = low_slice_, at = from;
     while (at < slices && at - from < n) {
-        if (std::uint32_t e = slice_[at].load(std::memory_order_relaxed)) {
+        if (std::uint32_t e = slice_[at].load(std::memory_order_relaxed) & ~removed_slice) {
             if (low_slice_ == at) low_slice_ = behind(entry_[e]);
             from = at = behind(entry_[e]);
         } else {
@@ -58,7 +61,7 @@ std::uint64_t segments::add(void *memory, std::uint64_t bytes, std::uint32_t fla
     if (!e) return 0;
     std::uint64_t offset = segments_from + (std::uint64_t(first) << slice_shift);
     entry_[e] = {offset, reinterpret_cast<std::uint64_t>(memory), bytes, flags, 0, ++order_};
-    for (std::uint32_t s = first; s < first + count; ++s) slice_[s].store(e, std::memory_order_release);
+    mark(entry_[e], e);
     return offset;
 }
 
@@ -68,16 +71,30 @@ segment *segments::at_start(std::uint64_t offset) const
     return s && s->offset == offset ? s : nullptr;
 }
 
+void segments::mark(const segment &s, std::uint32_t with)
+{
+    const auto first = std::uint32_t((s.offset - segments_from) >> slice_shift), end = behind(s);
+    for (std::uint32_t i = first; i < end; ++i) slice_[i].store(with, std::memory_order_seq_cst);
+}
+
 void segments::remove(segment *s)
 {
-    auto first = std::uint32_t((s->offset - segments_from) >> slice_shift);
-    for (std::uint32_t i = first; i < behind(*s); ++i) slice_[i].store(0, std::memory_order_seq_cst);
-    if (first < low_slice_) low_slice_ = first;
-    s->order = 0;
+    mark(*s, std::uint32_t(s - entry_) | removed_slice);
+    s->order |= segment::removed;
+}
+
+segment *segments::removed_at(std::uint64_t offset) const
+{
+    if (offset < segments_from || offset >> 40) return nullptr;
+    const std::uint32_t e = slice_[(offset - segments_from) >> slice_shift].load(std::memory_order_relaxed);
+    segment &s = entry_[e & ~removed_slice];
+    return e & removed_slice && s.offset == offset ? &s : nullptr;
 }
 
 void segments::forget(segment *s)
 {
+    mark(*s, 0);
+    low_slice_ = std::min(low_slice_, std::uint32_t((s->offset - segments_from) >> slice_shift));
     s->order = free_entry_;
     s->bytes = 0; // free
     free_entry_ = std::uint32_t(s - entry_);
@@ -89,7 +106,7 @@ const segment *segments::holding(const void *memory) const
     const segment *newest = nullptr;
     for (std::uint32_t e = 1; e < unused_entry_; ++e) {
         const segment &s = entry_[e];
-        const bool holds = s.order != 0 && at >= s.memory && at - s.memory < s.bytes;
+        const bool holds = !(s.order & segment::removed) && at >= s.memory && at - s.memory < s.bytes;
         if (holds && (!newest || s.order > newest->order)) newest = &s;
     }
     return newest;

@@ -3,9 +3,10 @@
 // the arena, so that ranks of the node can find the range and copy with process_vm_readv/writev without asking.
 //
 // The upper half of a window (offsets from 2^39) is divided into slices of 1 MiB. A registration takes as many
-// consecutive slices as it needs; slice_[s] tells which entry a slice belongs to (0: none), so that a lookup is two
-// loads whatever the number of registrations. Only the owner changes the table, under its own lock; readers of other
-// processes see an entry whole or not at all: `slice_` is published last and taken back first.
+// consecutive slices as it needs; slice_[s] tells which entry a slice belongs to (0: none; beyond all entries: to one
+// that was removed and may still be used), so that a lookup is two loads whatever the number of registrations. Only the
+// owner changes the table, under its own lock; readers of other processes see an entry whole or not at all: `slice_` is
+// published last and taken back first.
 //
 // A registration costs an entry and a slice's word, and nothing in its own process: what the owner needs to find room
 // (which entries are free, which is the newest) stands in the entries themselves.
@@ -27,8 +28,10 @@ struct segment {
     std::uint64_t bytes;
     std::uint32_t flags;
     std::uint32_t users; // transfers of the owner that read or write it now; the owner's own field
-    std::uint64_t
-        order; // of registration, from 1; 0: removed. The owner's own field; of a free entry: the next free one
+    // Of registration, from 1, with `removed` once it is; of a free entry: the next free one. The owner's own field.
+    std::uint64_t order;
+
+    static constexpr std::uint64_t removed = std::uint64_t(1) << 63;
 };
 static_assert(sizeof(segment) + sizeof(std::uint32_t) <= 64);
 
@@ -42,8 +45,9 @@ class segments {
     std::uint64_t add(void *memory, std::uint64_t bytes, std::uint32_t flags);
     // The segment that starts at this offset, nullptr if none; then take it away.
     segment *at_start(std::uint64_t offset) const;
-    void remove(segment *s); // nobody finds it any more
-    void forget(segment *s); // nobody uses it any more: its entry may be given to another
+    void remove(segment *s); // nobody finds it any more, but its place stays taken
+    segment *removed_at(std::uint64_t offset) const;
+    void forget(segment *s); // nobody uses it any more: its place may be given to another
     // The newest segment that holds this byte, nullptr if none.
     const segment *holding(const void *memory) const;
 
@@ -62,6 +66,7 @@ class segments {
     std::uint32_t take_entry();
     std::uint32_t free_slices(std::uint32_t n);
     std::uint32_t behind(const segment &s) const; // the slice behind it
+    void mark(const segment &s, std::uint32_t with);
 };
 
 } // namespace onesea::shm

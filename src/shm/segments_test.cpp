@@ -79,6 +79,29 @@ TEST_F(SegmentsTest, refuses_what_does_not_fit_and_reuses_what_was_given_back)
     EXPECT_NE(s.add(memory, 1, 0), 0u);
 }
 
+TEST_F(SegmentsTest, what_is_removed_keeps_its_place_until_it_is_forgotten)
+{
+    segments s(table_), reader(table_);
+    char memory[1];
+    constexpr std::uint64_t bytes = 3 << slice_shift;
+    const auto at = s.add(memory, bytes, 0);
+    EXPECT_FALSE(s.removed_at(at));
+    segment *gone = s.at_start(at);
+    s.remove(gone);
+    EXPECT_FALSE(reader.find(at, 1));
+    EXPECT_FALSE(s.at_start(at));
+    EXPECT_FALSE(s.holding(memory));
+    EXPECT_EQ(s.removed_at(at), gone);
+    EXPECT_FALSE(s.removed_at(at + (1 << slice_shift)));
+    EXPECT_FALSE(s.removed_at(0));
+    EXPECT_FALSE(s.removed_at(std::uint64_t(1) << 40));
+    EXPECT_EQ(s.add(memory, 1, 0), at + bytes);
+    s.forget(gone);
+    EXPECT_FALSE(s.removed_at(at));
+    EXPECT_EQ(s.add(memory, bytes, 0), at);
+    EXPECT_TRUE(reader.find(at, bytes));
+}
+
 TEST_F(SegmentsTest, stays_right_under_random_registrations)
 {
     segments s(table_);

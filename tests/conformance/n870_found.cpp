@@ -159,7 +159,8 @@ STEP(875, a_forked_process_reaches_no_global_memory)
     t.sync();
 }
 
-// Somebody still reads a registration whose end was not waited for; the next one has an entry of its own.
+// Somebody still reads a registration whose end came too late; the next one has an entry of its own, and the memory
+// may go when another call has waited to the end.
 STEP(876, a_registration_after_one_that_could_not_end_in_time)
 {
     constexpr std::size_t bytes = 64 << 20;
@@ -183,6 +184,8 @@ STEP(876, a_registration_after_one_that_could_not_end_in_time)
     t.sync();
     CHECK_OK(sea_set_timeout(10));
     CHECK_OK(sea_unregister(next));
+    CHECK_STATUS(ended == SEA_OK ? SEA_ERR_ADDRESS : SEA_OK, sea_unregister(mine));
+    CHECK_STATUS(SEA_ERR_ADDRESS, sea_unregister(mine));
     CHECK_OK(sea_set_timeout(SEA_FOREVER));
     t.sync();
 }
@@ -244,5 +247,58 @@ STEP(880, a_piece_without_bytes_may_have_any_address)
     CHECK_OK(sea_get_vector(pieces, 3, nullptr));
     CHECK_EQ(7, back);
     CHECK_OK(sea_put_vector(pieces, 1, nullptr));
+    t.sync();
+}
+
+STEP(881, the_counter_of_an_operation_without_bytes_has_a_rank)
+{
+    place p(kind::heap, 64);
+    const std::vector<sea_addr> all = t.exchange(p.address());
+    set_bytes(p.memory(), 64, 0);
+    t.sync();
+    std::uint64_t word = 0;
+    sea_opts o = SEA_OPTS_INIT;
+    o.target_counter = sea_addr(t.size) << SEA_OFFSET_BITS | 64;
+    CHECK_STATUS(SEA_ERR_RANK, sea_put(SEA_NULL, &word, 0, &o));
+    CHECK_STATUS(SEA_ERR_RANK, sea_get(&word, SEA_NULL, 0, &o));
+    CHECK_STATUS(SEA_ERR_RANK, sea_copy(SEA_NULL, SEA_NULL, 0, &o));
+    const std::size_t right = right_of(t);
+    if (t.size > 1) {
+        o.target_counter = all[std::size_t(t.rank)];
+        CHECK_STATUS(SEA_ERR_INVALID, sea_put_signal(SEA_NULL, &word, 0, all[right] + 8, 1, SEA_SIGNAL_ADD, &o));
+    }
+    o.target_counter = all[right];
+    CHECK_OK(sea_put_signal(SEA_NULL, &word, 0, all[right] + 8, 1, SEA_SIGNAL_ADD, &o));
+    CHECK_OK(sea_fence_all());
+    t.sync();
+    CHECK_EQ(1, peek8(p.memory()));
+    CHECK_EQ(1, peek8(p.memory() + 8));
+    t.sync();
+}
+
+// The answer to an allocation comes when nobody waits for it any more.
+STEP(882, a_block_that_comes_too_late_goes_back)
+{
+    const std::size_t right = right_of(t);
+    std::size_t before = 0, after = 0;
+    CHECK_OK(sea_heap_usage(t.rank, nullptr, &before));
+    t.sync();
+    CHECK_OK(sea_set_timeout(1e-6));
+    std::vector<sea_addr> came;
+    for (int i = 0; i < 50; ++i) {
+        sea_addr block = SEA_NULL;
+        const int s = sea_heap_alloc(int(right), 4096, &block);
+        CHECK(s == SEA_OK || s == SEA_ERR_TIMEOUT);
+        if (s == SEA_OK) came.push_back(block);
+    }
+    CHECK_OK(sea_set_timeout(SEA_FOREVER));
+    for (sea_addr block : came) CHECK_OK(sea_heap_free(block));
+    t.sync();
+    for (int tenths = 0; tenths < 200; ++tenths) {
+        CHECK_OK(sea_heap_usage(t.rank, nullptr, &after));
+        if (after == before) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    CHECK_EQ(before, after);
     t.sync();
 }
