@@ -49,6 +49,12 @@ int sequence::new_block(std::uint64_t wanted, std::uint64_t least, sequence_stat
     return x_.refuse(SEA_ERR_MEMORY, why::no_room, least);
 }
 
+// The block is long enough for `whole` bytes, only not where they are to come, and moving them there is seldom needed.
+bool sequence::roomy(std::uint64_t whole) const
+{
+    return !fixed_front() && whole <= s_.capacity && s_.capacity >= 3 * s_.size;
+}
+
 // Lets `front` bytes before the contents and `back` bytes behind them be free.
 int sequence::make_room(std::uint64_t front, std::uint64_t back)
 {
@@ -57,7 +63,7 @@ int sequence::make_room(std::uint64_t front, std::uint64_t back)
     if (extra > most || s_.size > most - extra) return x_.refuse(SEA_ERR_MEMORY, why::no_room, extra);
     const std::uint64_t whole = s_.size + extra;
     sequence_state s = s_;
-    if (!fixed_front() && whole <= s.capacity && s.capacity >= 3 * s.size) {
+    if (roomy(whole)) {
         s.begin = place_for(s.capacity, front, s.size + back);
         const bool apart = s.begin + s.size <= s_.begin || s_.begin + s_.size <= s.begin;
         if (apart && s.begin >= front && s.capacity - s.begin - s.size >= back) {
@@ -143,7 +149,7 @@ int sequence::insert_by_copy(std::uint64_t position, std::span<const std::byte> 
     if (data.size() > most) return x_.refuse(SEA_ERR_MEMORY, why::no_room, data.size());
     sequence_state s = s_;
     const std::uint64_t whole = s.size + data.size();
-    if (int e = new_block(std::max(2 * s_.capacity, whole), whole, &s)) return e;
+    if (int e = new_block(std::max(roomy(whole) ? s.capacity : 2 * s.capacity, whole), whole, &s)) return e;
     s.begin = place_for(s.capacity, 0, whole);
     std::byte *to = x_.heap.at(s.block + s.begin);
     copy(to, bytes(), position);

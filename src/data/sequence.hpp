@@ -69,6 +69,7 @@ class sequence {
     bool centred() const { return c_.magic.load(std::memory_order_relaxed) == kind::deque; }
     void publish(const sequence_state &s);
     std::uint64_t place_for(std::uint64_t capacity, std::uint64_t front, std::uint64_t bytes) const;
+    bool roomy(std::uint64_t whole) const;
     int new_block(std::uint64_t wanted, std::uint64_t least, sequence_state *s);
     int make_room(std::uint64_t front, std::uint64_t back);
     int insert_at_end(std::uint64_t position, std::span<const std::byte> data);

@@ -162,6 +162,18 @@ TEST(sequence, deque_used_as_a_queue_does_not_grow)
     EXPECT_LT(before, 4096u);
 }
 
+TEST(sequence, deque_that_takes_in_its_middle_what_it_gives_in_front_does_not_grow)
+{
+    bench b(kind::deque);
+    ASSERT_EQ(SEA_OK, b.insert(0, std::string(64, 'x')));
+    for (int i = 0; i < 10000; ++i) {
+        ASSERT_EQ(SEA_OK, b.insert(56, "abcdefgh"));
+        ASSERT_EQ(SEA_OK, b.erase(0, 8));
+    }
+    EXPECT_EQ(64u, b.contents().size());
+    EXPECT_LT(b.heap.heap().used(), 4096u);
+}
+
 TEST(sequence, deque_that_grows_at_both_ends_in_turn_moves_each_byte_seldom)
 {
     bench b(kind::deque);

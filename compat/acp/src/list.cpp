@@ -79,7 +79,8 @@ bool insert_range(const char *function, const sea_list_it &before, const sea_lis
     if (!good(function, sea_list_distance(start, end, &between))) return false; // and are places of one list
     if (between > 0 && !good(function, fetch(start, &all))) return false;
     *first = before;
-    for (std::size_t i = 0; i < all.entries.size() && all.entries[i].it.entry != end.entry; ++i) {
+    const std::size_t most = std::min(between, all.entries.size()); // the end may have been erased meanwhile
+    for (std::size_t i = 0; i < most && all.entries[i].it.entry != end.entry; ++i) {
         const sea_list_entry &e = all.entries[i];
         const int rank = sea_addr_rank(e.data != SEA_NULL ? e.data : before.list.at);
         sea_list_it made;

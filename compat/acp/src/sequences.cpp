@@ -38,7 +38,7 @@ using namespace acp;
         if (!ready(function)) return {ACP_GA_NULL};                                                                    \
         const int owner = checked_rank(function, rank);                                                                \
         sea_##kind made;                                                                                               \
-        if (owner < 0 || !good(function, sea_##kind##_create(owner, size, &made))) return {ACP_GA_NULL};               \
+        if (owner < 0 || !good(function, sea_##kind##_create(owner, 0, &made))) return {ACP_GA_NULL};                  \
         if (size == 0) return {made.at};                                                                               \
         std::vector<char> zeros;                                                                                       \
         if (make_room(function, &zeros, size) && good(function, sea_##kind##_assign(made, zeros.data(), size)))        \

@@ -141,6 +141,20 @@ STEP(a_deque_on_another_process)
     acp_sync();
 }
 
+// Run once more with a heap of 16 MiB, in which it does not fit twice.
+STEP(what_is_made_with_a_size_takes_it_once)
+{
+    constexpr std::size_t size = 10 << 20;
+    acp_vector_t v = acp_create(vector, size, self.right());
+    EQUAL(acp_size(vector, v), size);
+    acp_destroy(vector, v);
+    acp_sync();
+    acp_deque_t d = acp_create(deque, size, self.right());
+    EQUAL(acp_size(deque, d), size);
+    acp_destroy(deque, d);
+    acp_sync();
+}
+
 STEP(all_push_back_on_one_vector_and_nothing_is_lost)
 {
     acp_vector_t v{ACP_GA_NULL};
