@@ -21,16 +21,6 @@ void start_dependents(operation *op)
     start_who_waits_for_all();
 }
 
-// An ordered one must not overtake those that ask for an extent first.
-bool held_by_order(operation *op)
-{
-    if (!op->counted_ordered) return false;
-    peer &p = engine().peer_of(op->target);
-    if (p.ordered_checks == 0) return false;
-    p.held.push_back(op->index);
-    return true;
-}
-
 std::string describe(const operation *op)
 {
     if (op->target < 0) return fmt::format("the operation failed: {}", sea_strerror(op->status));
@@ -89,7 +79,7 @@ operation *begin(int target, const sea_opts *opts)
     op->epoch = p.epoch;
     ++p.unfinished[op->epoch];
     if (opts && (opts->flags & SEA_ORDERED)) {
-        op->counted_ordered = true;
+        op->order = ordering::write;
         ++p.ordered;
     }
     return op;
@@ -110,12 +100,14 @@ start_time when_to_start(operation *op)
     if (op->after == SEA_OP_ALL) {
         if (e.operations.oldest() != op || e.quick_unfinished > 0) {
             if (++e.waiting_for_all == 1 && e.quick_unfinished > 0) hurry_all(); // none is added while one waits
+            wait_in_line(op);
             return start_time::later;
         }
     } else if (op->after != SEA_OP_NONE) {
         operation *before = e.operations.find(op->after);
         if (before && before->state != operation::phase::done) {
             before->dependents.push_back(op->index);
+            wait_in_line(op);
             return start_time::later;
         }
         if (before && before->status != SEA_OK) {
@@ -164,6 +156,7 @@ void begin_start(operation *op)
 void end_start(operation *op)
 {
     if (!op->local_at_end) local_completion(op);
+    order_started(op);
     part_done(op, SEA_OK);
     op->starting = false;
     maybe_release(op);
@@ -223,7 +216,7 @@ void complete(operation *op, int status)
     if (!op->external) {
         peer &p = e.peer_of(op->target);
         p.unfinished[op->epoch] -= 1 + op->joined;
-        if (op->counted_ordered) --p.ordered;
+        order_ended(op);
     }
     if (op->holds) --std::exchange(op->holds, nullptr)->users;
     op->state = operation::phase::done;

@@ -42,10 +42,10 @@ struct peer {
     std::uint32_t unfinished[2] = {0, 0}; // operations by epoch; a fence starts a new epoch and waits for the old one
     std::uint32_t turns = 0;              // of the epoch
     std::uint8_t epoch = 0;
-    std::uint32_t ordered = 0;        // unfinished operations with SEA_ORDERED
-    std::uint32_t ordered_checks = 0; // of them, those that ask for an extent first
-    std::vector<std::uint32_t> held;  // later ordered ones, that must not overtake these
-    int first_error = SEA_OK;         // of operations without a handle since the last fence
+    std::uint32_t ordered = 0;           // unfinished operations with SEA_ORDERED
+    std::uint32_t ordered_reads = 0;     // of them, gets that are being answered
+    std::vector<std::uint32_t> in_order; // of them, from the first that is not wholly on its way; see order.cpp
+    int first_error = SEA_OK;            // of operations without a handle since the last fence
     std::string first_error_text;
     std::map<std::uint64_t, std::uint64_t> extents; // of segments there: first offset -> end; see extents.cpp
     pair_row *row = nullptr;                        // where it is counted; nullptr: nothing was yet
@@ -194,6 +194,13 @@ void complete(operation *op, int status);
 void let_go(operation *op); // the caller's or handle's reference ends
 void run_startable();
 void bump(sea_counter *counter);
+
+// ---- order.cpp: of operations with SEA_ORDERED; for others all of it does nothing ----
+
+void wait_in_line(operation *op);  // its start condition is open; later ones wait behind it
+bool held_by_order(operation *op); // it could start, but waits in line: it will be among the startable
+void order_started(operation *op); // its parts, or more of them, are on their way
+void order_ended(operation *op);
 
 // ---- progress.cpp ----
 

@@ -13,16 +13,8 @@ struct question {
     place target;
     std::uint64_t bytes;
     std::function<void(operation *)> go_on;
-    bool ordered;
     std::uint64_t words[2] = {0, 0};
 };
-
-void release_ordered(peer &p)
-{
-    if (--p.ordered_checks > 0) return;
-    for (std::uint32_t index : p.held) engine().startable.push_back(index);
-    p.held.clear();
-}
 
 // Nothing else is there any more.
 void remember(int rank, std::uint64_t first, std::uint64_t end)
@@ -44,7 +36,6 @@ void answered(operation *asked)
         engine().peer_of(asked->target).raw_open = true;
     else if (asked->status == SEA_OK)
         remember(asked->target, q->words[0], q->words[1]);
-    if (q->ordered) release_ordered(engine().peer_of(asked->target));
     operation *op = engine().operations.find(q->waiting);
     if (!op || op->state != operation::phase::active) return;
     --op->checks;
@@ -55,6 +46,7 @@ void answered(operation *asked)
     else
         note_error(op, SEA_ERR_ADDRESS, access_text(SEA_ERR_ADDRESS, q->target, q->bytes));
     start_signals(op);
+    if (op->checks == 0) order_started(op);
     part_done(op, SEA_OK);
 }
 
@@ -76,8 +68,7 @@ void check_extent(operation *op, place target, std::uint64_t bytes, std::functio
     ++op->parts;
     op->local_at_end = true;
     operation *ask = begin(target.rank, nullptr);
-    auto *q = new question{operation_table::id_of(op), target, bytes, std::move(go_on), op->counted_ordered, {0, 0}};
-    if (q->ordered) ++engine().peer_of(op->target).ordered_checks;
+    auto *q = new question{operation_table::id_of(op), target, bytes, std::move(go_on), {0, 0}};
     ask->context = q;
     ask->finished = answered;
     run_or_defer(ask, [q](operation *o) {

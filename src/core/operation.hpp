@@ -27,6 +27,9 @@ struct place {
 };
 inline place place_of(sea_addr a) { return {sea_addr_rank(a), sea_addr_offset(a)}; }
 
+// What SEA_ORDERED makes of it; see order.cpp. apart: other ranks carry it out.
+enum class ordering : std::uint8_t { none, write, read, apart };
+
 // What is set back when an operation's place is used again.
 struct operation_state {
     enum class phase : std::uint8_t { free, deferred, active, done };
@@ -40,11 +43,14 @@ struct operation_state {
     bool result_is_ours = false; // memory belongs to the blocking call, not to the program
     bool call_waits = false;     // its call returns when it is locally complete, not before
     bool awaits_reply = false;   // its messages being executed is not its end: an answer comes
-    bool counted_ordered = false;
-    bool external = false;  // a layer above makes and completes it; no fence counts it
-    bool in_order = false;  // SEA_OP_ALL waits for it
-    bool open = false;      // further puts may join it
-    std::uint8_t epoch = 0; // of its peer's fence
+    ordering order = ordering::none;
+    bool in_line = false;      // in its peer's in_order
+    bool may_start = false;    // it was the first there, and is in the engine's startable
+    bool counted_read = false; // in its peer's ordered_reads
+    bool external = false;     // a layer above makes and completes it; no fence counts it
+    bool in_order = false;     // SEA_OP_ALL waits for it
+    bool open = false;         // further puts may join it
+    std::uint8_t epoch = 0;    // of its peer's fence
     std::uint8_t kind = SEA_ERROR_PUT;
     std::int32_t target = -1;
     std::int32_t also = -1; // copy: the rank of its source

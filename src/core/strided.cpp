@@ -104,6 +104,7 @@ int run_pieces(int rank, bool is_get, std::uint64_t bytes, const sea_opts *opts,
     operation *op = begin(rank, opts);
     op->kind = is_get ? SEA_ERROR_GET : SEA_ERROR_PUT;
     bool ordered = opts && (opts->flags & SEA_ORDERED);
+    if (is_get && ordered) op->order = ordering::read;
     if (is_get)
         op->counter_after = counter_place(opts, rank);
     else

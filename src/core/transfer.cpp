@@ -30,7 +30,7 @@ int done_natively(operation *op, int status, place where, std::size_t bytes)
 
 bool keeps_order_natively(const operation *op, bool ordered)
 {
-    return !ordered || engine().peer_of(op->target).ordered <= (op->counted_ordered ? 1u : 0u);
+    return !ordered || engine().peer_of(op->target).ordered <= (op->order == ordering::none ? 0u : 1u);
 }
 
 int native_put(place target, const void *source, std::size_t bytes)
@@ -319,6 +319,7 @@ int get(const char *function, void *target, place source, std::size_t bytes, con
     op->finished = finished;
     op->counter_after = counter_place(opts, rank);
     bool in_order = ordered(opts);
+    if (in_order) op->order = ordering::read;
     run_or_defer(op, [=](operation *o) { start_get(o, target, source, bytes, in_order); });
     return conclude(lock, op, opts, true);
 }
@@ -427,6 +428,7 @@ int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opt
     op->kind = SEA_ERROR_COPY;
     op->also = from;
     bool in_order = ordered(opts);
+    if (in_order && from != engine().rank) op->order = ordering::apart;
     place counter = counter_place(opts, rank);
     signal_counter(op, opts);
     run_or_defer(op, [=](operation *o) { start_copy(o, target, source, bytes, in_order, counter); });

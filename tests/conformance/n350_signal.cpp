@@ -2,6 +2,8 @@
 // A put with a signal: whoever sees the signal sees the data. SEA_ORDERED: later ones do not overtake.
 #include "places.hpp"
 
+#include <algorithm>
+
 using namespace proof;
 
 namespace {
@@ -145,6 +147,59 @@ STEP(355, an_ordered_get_sees_what_was_put_before)
         CHECK_OK(sea_get(in, all[right], bytes, &read));
         CHECK_DATA(in, bytes, i);
         CHECK_OK(sea_fence(int(right)));
+    }
+    t.sync();
+}
+
+// Each pair would end in the wrong order if the second did not wait: a start condition comes true late, a get is
+// answered from the memory itself, and a third rank's copy is heard of only at its end.
+STEP(356, ordered_ones_do_not_overtake_what_starts_late_or_takes_long)
+{
+    constexpr std::size_t bytes = 1 << 20;
+    place p(kind::heap, bytes), source(kind::heap, bytes);
+    const std::size_t right = std::size_t((t.rank + 1) % t.size), next = std::size_t((t.rank + 2) % t.size);
+    const sea_addr there = t.exchange(p.address())[right], third = t.exchange(source.address())[next];
+    std::vector<unsigned char> before(bytes, 1), after(bytes, 2), in(bytes);
+    set_bytes(source.memory(), bytes, 3);
+    t.sync();
+    sea_opts o = SEA_OPTS_INIT, late = SEA_OPTS_INIT, free = SEA_OPTS_INIT;
+    o.flags = late.flags = SEA_ORDERED | SEA_NOWAIT;
+    auto expect = [&](unsigned char value) {
+        CHECK_OK(sea_fence_all());
+        CHECK_OK(sea_get(in.data(), there, bytes, nullptr));
+        CHECK_EQ(bytes, std::size_t(std::count(in.begin(), in.end(), value)));
+    };
+    for (int i = 0; i < t.times(20); ++i) {
+        const std::size_t some = i % 2 ? bytes : 4000;
+        sea_op slow = SEA_OP_NONE, second = SEA_OP_NONE;
+        free.op = &slow;
+        CHECK_OK(sea_put(there, after.data(), bytes, nullptr));
+        CHECK_OK(sea_get(in.data(), third, bytes, &free));
+        late.after = slow;
+        late.op = &second; // its handle is the condition of a later one
+        CHECK_OK(sea_put(there, before.data(), bytes, &late));
+        late.after = second;
+        late.op = nullptr;
+        CHECK_OK(sea_put(there, before.data(), some, &late));
+        CHECK_OK(sea_put(there, after.data(), some, &o));
+        CHECK_OK(sea_put(there + some, after.data(), bytes - some, &o));
+        CHECK_OK(sea_wait(slow, 30));
+        CHECK_OK(sea_wait(second, 30));
+        expect(2);
+
+        CHECK_OK(sea_get(in.data(), there, bytes, &o));
+        CHECK_OK(sea_put(there, before.data(), some, &o));
+        CHECK_OK(sea_put(there + some, before.data(), bytes - some, &o));
+        CHECK_OK(sea_fence_all());
+        CHECK_EQ(bytes, std::size_t(std::count(in.begin(), in.end(), 2)));
+        expect(1);
+
+        CHECK_OK(sea_copy(there, third, some, &o));
+        CHECK_OK(sea_put(there, after.data(), bytes, &o));
+        expect(2);
+        CHECK_OK(sea_put(there, before.data(), bytes, &o));
+        CHECK_OK(sea_copy(there, third, bytes, &o));
+        expect(3);
     }
     t.sync();
 }
