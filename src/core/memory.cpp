@@ -206,6 +206,10 @@ int sea_register(void *memory, size_t bytes, unsigned flags, sea_addr *address)
     if (flags & ~SEA_READ_ONLY) return fail(SEA_ERR_INVALID, "sea_register: flags {:#x} has unknown bits", flags);
     if (bytes > shm::segments_from || !accessible(memory, bytes))
         return fail(SEA_ERR_ACCESS, "sea_register: {} bytes at {} are not all mapped", bytes, fmt::ptr(memory));
+    if (!(flags & SEA_READ_ONLY) && !shm::ends_writable(reinterpret_cast<std::uintptr_t>(memory), bytes))
+        return fail(SEA_ERR_ACCESS,
+                    "sea_register: {} bytes at {} may not be written; SEA_READ_ONLY lets others read them", bytes,
+                    fmt::ptr(memory));
     auto &e = engine();
     locked lock = enter();
     std::uint64_t offset = e.shm->own_segments().add(memory, bytes, flags);

@@ -42,6 +42,13 @@ bool all_mapped(std::uint64_t address, std::uint64_t bytes)
     return msync(pointer(first), address + bytes - first, MS_ASYNC) == 0; // looks at the map, and writes nothing
 }
 
+bool ends_writable(std::uint64_t address, std::uint64_t bytes)
+{
+    for (std::uint64_t at : {address, address + bytes - 1})
+        if (!word_writable(at & ~std::uint64_t(3)) && errno == EFAULT) return false;
+    return true;
+}
+
 std::unique_ptr<careful_memory> careful_memory::create(int *error)
 {
     const int fd = memfd_create("onesea bounce", MFD_CLOEXEC);

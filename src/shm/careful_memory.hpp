@@ -68,4 +68,7 @@ class careful_memory {
 // Is every page of this range mapped in this process, in whatever way? Any thread.
 bool all_mapped(std::uint64_t address, std::uint64_t bytes);
 
+// May the first and the last byte of a range (>= 1) that is mapped be written? Nothing changes. Any thread.
+bool ends_writable(std::uint64_t address, std::uint64_t bytes);
+
 } // namespace onesea::shm

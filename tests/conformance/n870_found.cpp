@@ -302,3 +302,29 @@ STEP(882, a_block_that_comes_too_late_goes_back)
     CHECK_EQ(before, after);
     t.sync();
 }
+
+// A put there would have ended the owner.
+STEP(883, what_may_not_be_written_is_registered_to_be_read)
+{
+    static const std::uint64_t constants[512] = {7};
+    void *mapped = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(mapped != MAP_FAILED);
+    void *const fixed = const_cast<std::uint64_t *>(constants);
+    sea_addr mine = SEA_NULL;
+    CHECK_STATUS(SEA_ERR_ACCESS, sea_register(fixed, sizeof constants, 0, &mine));
+    CHECK(std::strstr(sea_last_error(), "SEA_READ_ONLY"));
+    CHECK_STATUS(SEA_ERR_ACCESS, sea_register(mapped, 8192, 0, &mine));
+    CHECK_OK(mprotect(mapped, 4096, PROT_READ | PROT_WRITE));
+    CHECK_STATUS(SEA_ERR_ACCESS, sea_register(mapped, 4097, 0, &mine));
+    CHECK_OK(sea_register(mapped, 4096, 0, &mine));
+    CHECK_OK(sea_unregister(mine));
+    CHECK_OK(munmap(mapped, 8192));
+    CHECK_OK(sea_register(fixed, sizeof constants, SEA_READ_ONLY, &mine));
+    const sea_addr there = t.exchange(mine)[right_of(t)];
+    std::uint64_t word = 0;
+    CHECK_OK(sea_get(&word, there, 8, nullptr));
+    CHECK_EQ(7, word);
+    CHECK_STATUS(SEA_ERR_ACCESS, blocking_outcome(int(right_of(t)), [&] { return sea_put(there, &word, 8, nullptr); }));
+    t.sync();
+    CHECK_OK(sea_unregister(mine));
+}

@@ -89,7 +89,10 @@ acp_atkey_t acp_register_memory(void *addr, size_t size, int color)
     // windows start aligned; so addresses in them are aligned as the memory is
     const std::size_t before = reinterpret_cast<std::uintptr_t>(addr) % 8;
     sea_addr address;
-    if (sea_register(static_cast<char *>(addr) - before, size + before, 0, &address) != SEA_OK) {
+    char *const start = static_cast<char *>(addr) - before;
+    int status = sea_register(start, size + before, 0, &address);
+    if (status == SEA_ERR_ACCESS) status = sea_register(start, size + before, SEA_READ_ONLY, &address); // constants
+    if (status != SEA_OK) {
         report_sea("acp_register_memory");
         return ACP_ATKEY_NULL;
     }

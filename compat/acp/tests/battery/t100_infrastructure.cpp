@@ -93,6 +93,17 @@ STEP(aligned_memory_has_aligned_addresses)
     }
 }
 
+STEP(constants_can_be_registered_and_read)
+{
+    static const std::uint64_t constants[8] = {3, 4};
+    const acp_atkey_t key = acp_register_memory(const_cast<std::uint64_t *>(constants), sizeof constants, 0);
+    CHECK(key != ACP_ATKEY_NULL);
+    const acp_ga_t ga = acp_query_ga(key, const_cast<std::uint64_t *>(constants));
+    acp_complete(acp_copy(word_of(self.me, 0), ga + 8, 8, ACP_HANDLE_NULL));
+    EQUAL(*static_cast<std::uint64_t *>(acp_query_address(word_of(self.me, 0))), 4u);
+    EQUAL(acp_unregister_memory(key), 0);
+}
+
 STEP(wrong_registrations_are_told)
 {
     static char all[256];
