@@ -90,7 +90,8 @@ typedef struct sea_config {
  * Errors: SEA_ERR_STATE (called already), SEA_ERR_LAUNCH, SEA_ERR_MEMORY, SEA_ERR_SYSTEM. */
 int sea_init(const sea_config *config);
 
-/* Ends this rank's part: completes its operations, waits for all ranks of the job that live, releases everything.
+/* Ends this rank's part: completes its operations, waits for all ranks of the job that live, releases everything. Those
+ * whose links were given up (SEA_ERR_LINK) are not waited for.
  * Collective over the living ranks; no other thread may be inside the library. Open handles and teams become invalid.
  * Errors: SEA_ERR_STATE (also in a handler of active messages), SEA_ERR_TIMEOUT (with sea_set_timeout), or the first
  * error of an operation that no fence has told. */
@@ -192,8 +193,9 @@ int sea_heap_usage(int rank, size_t *capacity, size_t *used);
 int sea_heap_next(sea_addr from, sea_addr *allocation);
 
 /* Lets others reach `bytes` (> 0) of this process's own memory at `memory`: heap, stack, static, mapped file. The
- * range must stay mapped until sea_unregister(). SEA_READ_ONLY: puts and atomics give SEA_ERR_ACCESS. Ranges may
- * overlap; each registration has its own address. Errors: SEA_ERR_ACCESS (not mapped), SEA_ERR_MEMORY. */
+ * range must stay mapped, and writable, until sea_unregister(). SEA_READ_ONLY: it need not be writable; puts and
+ * atomics give SEA_ERR_ACCESS. Ranges may overlap; each registration has its own address. Errors: SEA_ERR_ACCESS (not
+ * mapped, or its first or last byte may not be written), SEA_ERR_MEMORY. */
 #define SEA_READ_ONLY 1u
 int sea_register(void *memory, size_t bytes, unsigned flags, sea_addr *address);
 
@@ -232,7 +234,8 @@ typedef struct sea_counter {
 } sea_counter;
 
 #define SEA_NOWAIT 1u  /* start only; completion is told by counters and fences */
-#define SEA_ORDERED 2u /* takes effect after all earlier operations of this rank on that target that have the flag */
+#define SEA_ORDERED 2u /* takes effect after all earlier operations of this rank on that target that have the flag,
+                          also where one of them has a start condition; handlers of messages: see sea_am_send() */
 #define SEA_JOIN 4u    /* sea_put() only: small puts with one handle, see there */
 
 typedef struct sea_opts {
@@ -459,7 +462,8 @@ int sea_am_register(int id, sea_am_header_fn fn, void *context);
 
 /* Sends a header (copied at once) and data of any size to a rank, itself included. Local completion: the data buffer
  * may be reused. Remote completion: the handlers have returned. target_counter adds after the completion handler.
- * Messages of one origin run in the order sent if all have SEA_ORDERED. Errors: SEA_ERR_RANK, SEA_ERR_DEAD,
+ * Messages of one origin run in the order sent if all have SEA_ORDERED; their handlers find what its earlier transfers
+ * with SEA_ORDERED wrote, but later transfers do not wait for handlers. Errors: SEA_ERR_RANK, SEA_ERR_DEAD,
  * SEA_ERR_INVALID (header too long, bad number), SEA_ERR_HANDLER. */
 int sea_am_send(int rank, int id, const void *header, size_t header_bytes, const void *data, size_t data_bytes,
                 const sea_opts *opts);

@@ -117,8 +117,10 @@ bool leave_state::all_have_come(const view &v)
     if (missing_.first(v, has_come) >= 0) return false;
     find_below(v);
     auto ended = [&](int rank) { return !v.alive(rank); };
-    return std::all_of(below_.begin(), below_.end(),
-                       [&](walk &node) { return heard_from(node.first(v, ended)) >= v.ranks; });
+    return std::all_of(below_.begin(), below_.end(), [&](walk &node) {
+        const int keeper = node.first(v, ended);
+        return heard_from(keeper) >= v.ranks || !v.reachable(keeper);
+    });
 }
 
 // All of them have arrived, also those whom only an earlier keeper heard. The far ones first: they have the longer way.
@@ -150,7 +152,7 @@ leave_state::action leave_state::next(const view &v)
         below_ranks_ = 0;
     }
     if (!all_have_come(v)) return {};
-    return root_ ? release(v) : tell_once(above, v.ranks);
+    return root_ || !v.reachable(above) ? release(v) : tell_once(above, v.ranks);
 }
 
 } // namespace onesea::coll

@@ -15,6 +15,9 @@
 //    first one let go before it died;
 //  - a keeper leaves only when its word has reached those whom it keeps (or they have ended); if it dies before, those
 //    who are left start again among themselves.
+//
+// A link that was given up stays so, and not all links of two nodes need be. Who cannot reach its keeper above lets
+// those below go once they have come, and ends; nobody waits for a keeper that it cannot reach.
 #pragma once
 
 #include <functional>
@@ -37,6 +40,7 @@ class leave_state {
         int nodes;
         std::function<bool(int rank)> alive;
         std::function<int(int rank)> node_of;
+        std::function<bool(int rank)> reachable = [](int) { return true; };
 
         int first_of(int node) const; // its first rank of those the job started with
     };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 #include <vector>
 
 using onesea::coll::leave_state;
@@ -31,6 +32,11 @@ class job {
     }
     int size() const { return int(states_.size()); }
     bool alive(int r) const { return where_[std::size_t(r)] != gone; }
+    void cut(int a, int b)
+    {
+        if (a == b || node_of(a) == node_of(b)) return;
+        cut_.insert({std::min(a, b), std::max(a, b)});
+    }
     void enter(int r) { where_[std::size_t(r)] = in; }
     void die(int r)
     {
@@ -51,6 +57,11 @@ class job {
         const letter l = *at;
         letters_.erase(at);
         if (!alive(l.to)) return;
+        if (cut_.contains({std::min(l.from, l.to), std::max(l.from, l.to)})) { // who sent it gives the link up
+            lost_.insert({l.from, l.to});
+            if (dice(2)) lost_.insert({l.to, l.from});
+            return;
+        }
         if (l.ranks == 0)
             states_[std::size_t(l.to)].released();
         else
@@ -73,7 +84,13 @@ class job {
     std::vector<int> news_;     // how many ends a rank has heard of
     int ends_ = 0;
     std::vector<letter> letters_;
+    std::set<std::pair<int, int>> cut_, lost_; // lost_: the first knows that it cannot reach the second
 
+    int node_of(int r) const
+    {
+        const int nodes = (world_ - 1) / per_node_ + 1;
+        return r < world_ ? r / per_node_ : r % nodes;
+    }
     void look(int r)
     {
         int &news = news_[std::size_t(r)];
@@ -83,8 +100,9 @@ class job {
             return end < 0 || end >= news;
         };
         const int nodes = (world_ - 1) / per_node_ + 1;
-        auto node_of = [&](int other) { return other < world_ ? other / per_node_ : other % nodes; };
-        auto a = states_[std::size_t(r)].next({size(), world_, nodes, seems_alive, node_of});
+        auto reachable = [&](int other) { return !lost_.contains({r, other}); };
+        auto a = states_[std::size_t(r)].next(
+            {size(), world_, nodes, seems_alive, [this](int other) { return node_of(other); }, reachable});
         if (a.what == leave_state::step::tell) letters_.push_back({r, a.rank, size()});
         if (a.what != leave_state::step::release) return;
         if (anybody(out)) ++early;
@@ -136,6 +154,24 @@ TEST(LeaveTest, nobody_leaves_early_and_nobody_stays_whoever_dies)
         j.settle(20000);
         ASSERT_FALSE(j.anybody(job::in)) << "seed " << seed;
         ASSERT_FALSE(j.anybody(job::out)) << "seed " << seed;
+    }
+}
+
+TEST(LeaveTest, nobody_stays_whichever_links_are_given_up)
+{
+    for (unsigned seed = 0; seed < 3000; ++seed) {
+        std::mt19937 random(seed);
+        const int ranks = 2 + int(random() % 12), nodes = 2 + int(random() % 12), radix = 1 + int(random() % 3);
+        job j(ranks, nodes, seed, radix);
+        auto anyone = [&] { return int(random() % unsigned(ranks)); };
+        for (int r = 0; r < ranks; ++r) {
+            for (int i = int(random() % 20); i > 0; --i) j.step();
+            if (random() % 3 == 0) j.cut(anyone(), anyone());
+            if (random() % 12 == 0) j.die(anyone());
+            if (j.alive(r)) j.enter(r);
+        }
+        j.settle(20000);
+        ASSERT_FALSE(j.anybody(job::in)) << "seed " << seed;
     }
 }
 

@@ -248,18 +248,29 @@ void office::hand_out(letter *l, request &r)
 // The table tells of an end at once, gone() when what came before it has been taken in: it is no end until then.
 bool office::has_ended(int rank) const { return core::end_was_told(rank, told_); }
 
+bool office::is_lost(int rank) const
+{
+    if (has_ended(rank)) return true;
+    auto found = remotes_.find(rank);
+    return found != remotes_.end() && found->second.broken;
+}
+
 bool office::nobody_left(coll::team *team)
 {
     coll::survivors &left = team ? team->left : world_left_;
     return left.nobody_but(
         me_, team ? team->who.size() : core::world_size(), [&](int i) { return team ? team->who.rank(i) : i; },
-        [this](int rank) { return !has_ended(rank); });
+        [this](int rank) { return !is_lost(rank); });
 }
 
 // Why nothing will come any more for this pattern; SEA_OK: something may. Lanes are to be looked at after it.
 int office::end_of_sources(const pattern &want, coll::team *team)
 {
-    if (want.source == anything) return core::ended() > 0 && nobody_left(team) ? SEA_ERR_DEAD : SEA_OK;
+    if (want.source == anything) {
+        const bool any_lost = last_loss_ != SEA_OK || core::ended() > 0;
+        if (!any_lost || !nobody_left(team)) return SEA_OK;
+        return last_loss_ == SEA_OK ? SEA_ERR_DEAD : last_loss_;
+    }
     if (want.source == me_) return SEA_OK;
     if (has_ended(want.source)) return SEA_ERR_DEAD;
     if (remotes_.empty()) return SEA_OK;
@@ -418,7 +429,9 @@ std::string office::end_text(const request &r)
         return "the time given has passed";
     case SEA_ERR_DEAD:
     case SEA_ERR_LINK:
-        if (r.want.source == anything) return "all other members of the team have ended";
+        if (r.want.source == anything)
+            return r.status == SEA_ERR_DEAD ? "all other members of the team have ended"
+                                            : "no other member of the team can be reached any more";
         return fmt::format("nothing more can come from rank {}: {}", r.want.source, sea_strerror(r.status));
     case SEA_ERR_CANCELLED:
         return "the receive was withdrawn";

@@ -160,6 +160,7 @@ class office {
     std::size_t operations_posted_ = 0;
     coll::survivors world_left_;
     std::uint32_t told_ = 0;      // how many of the ends in core's list gone() has seen
+    int last_loss_ = SEA_OK;      // what it was told last
     std::atomic<int> lookers_{0}; // threads that wait in probe or take
 
     // For settle().
@@ -215,6 +216,7 @@ class office {
     void keep(letter *l);
     void forget(letter *l);
     bool has_ended(int rank) const;
+    bool is_lost(int rank) const;       // or cannot be reached any more
     bool nobody_left(coll::team *team); // nullptr: SEA_TEAM_WORLD
     int end_of_sources(const pattern &want, coll::team *team);
     static std::string end_text(const request &r);

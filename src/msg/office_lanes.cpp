@@ -181,6 +181,7 @@ void office::gone(int rank, int status)
             drop_assembly(r, status);
         }
         told_ = core::ends_told(core::engine_held);
+        last_loss_ = status;
         matcher_.for_each_kept([&](arrival *a) { // what it offered can be fetched no more
             auto *l = static_cast<letter *>(a);
             if (a->what.source != rank || (l->whole && !l->stays)) return;

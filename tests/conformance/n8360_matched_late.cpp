@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A receive that has met a message whose sender then stops goes on past its time-out: the data comes when the sender
-// goes on. Rank 0 stops the last rank and continues it.
+// goes on. And one that waits for anybody ends when nobody can be reached any more. Rank 0 stops the last rank and
+// continues it.
 #include "places.hpp"
 
 #include "onesea/message.h"
@@ -34,6 +35,30 @@ LONE_STEP(8360, a_receive_that_has_met_a_message_waits_for_a_stopped_sender)
         CHECK_OK(sea_set_timeout(SEA_FOREVER));
         later.join();
         CHECK_DATA(data.data(), bytes, 1);
+    }
+    t.sync();
+}
+
+// Run with give_up=6.
+LONE_STEP(8361, a_receive_from_anybody_ends_when_the_only_other_cannot_be_reached)
+{
+    REQUIRE(t.size == 2 && t.nodes == 2);
+    constexpr sea_team world = SEA_TEAM_WORLD;
+    std::uint64_t word = 1, in[2] = {};
+    t.sync();
+    if (t.rank == 0) {
+        pause_for(0.3);
+        const int pid = t.shared->seats[1].pid.load();
+        REQUIRE(pid > 0 && kill(pid, SIGSTOP) == 0);
+        sea_op open = SEA_OP_NONE;
+        sea_opts o = SEA_OPTS_INIT;
+        o.op = &open;
+        CHECK_OK(sea_message_receive(world, SEA_ANY_SOURCE, 1, &in[0], 8, nullptr, &o));
+        CHECK_OK(sea_message_send(world, 1, 2, &word, 8, nullptr));
+        CHECK_STATUS(SEA_ERR_LINK, sea_wait(open, 30));
+        CHECK_STATUS(SEA_ERR_LINK, sea_message_receive(world, SEA_ANY_SOURCE, 1, &in[1], 8, nullptr, nullptr));
+        CHECK_STATUS(SEA_ERR_LINK, sea_message_probe(world, SEA_ANY_SOURCE, 1, nullptr, 30));
+        CHECK_EQ(0, kill(pid, SIGCONT));
     }
     t.sync();
 }
