@@ -53,6 +53,7 @@ struct datagram {
     std::span<std::byte> room;    // given by who builds: packets that fit are put together here, not in `small`
     std::vector<std::byte> whole; // where there is no room
     std::size_t train = 0;        // it goes in datagrams of that length; 0: it is one
+    bool lasting = false;         // pieces that are not short stay as they are until it is acknowledged
 };
 
 inline constexpr path_tuning usual_tuning{};
@@ -223,6 +224,7 @@ class link {
     unsigned parts_of(const bundle &b) const { return unsigned((b.bytes + most_in_part() - 1) / most_in_part()); }
     bool needs_train(const bundle &b) const { return b.bytes > most_in_datagram(); }
     void adapt_to_path();
+    bool lends() const; // long pieces of its packets may go without being copied
     std::size_t charge_of(std::size_t bytes) const;
     std::size_t next_charge() const;
     std::size_t enough() const;

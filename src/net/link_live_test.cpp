@@ -42,6 +42,27 @@ TEST(link, sends_memory_that_changes_all_the_time)
                 }
 }
 
+// What was lent is read when it arrives, late or twice, when the program has long put something else there.
+TEST(link, lends_memory_only_until_it_is_acknowledged)
+{
+    for (secure_mode mode : {secure_mode::off, secure_mode::auth, secure_mode::encrypt})
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            SCOPED_TRACE(testing::Message() << "mode " << int(mode) << ", seed " << seed);
+            const double rate = seed % 2 ? 0 : 0.05;
+            world w(seed, {.loss = rate, .dup = 0.1, .jitter = 3 * millisecond}, mode, most_datagram, default_give_up,
+                    {&usual_tuning, &usual_tuning}, false, 4);
+            for (int side : {0, 1}) w.net.at(side).set_grant(768 * 1024);
+            for (std::size_t bytes : {100'000, 30'000, 2'000'000, 64'000, 24'000}) {
+                w.a.ask(bytes, true, false, false);
+                if (bytes >= 100'000) continue;
+                ASSERT_TRUE(w.finish());
+            }
+            ASSERT_TRUE(w.finish());
+            w.expect_all_good();
+            EXPECT_EQ(w.net.lent() > 0, mode != secure_mode::encrypt) << "what is hidden is in a copy";
+        }
+}
+
 // One packet each, which only a probe brings again: a loss as any other.
 TEST(link, is_careful_for_a_while_once_memory_has_changed)
 {

@@ -49,6 +49,8 @@ void link::adapt_to_path()
     if (datagrams >= least_train) most_content_ += std::uint32_t((datagrams - 1) * (max_datagram_ - header_bytes));
 }
 
+bool link::lends() const { return max_datagram_ >= 2 * least_lent && cipher_.mode() != secure_mode::encrypt; }
+
 std::size_t link::charge_of(std::size_t bytes) const
 {
     if (bytes <= max_datagram_) return bytes + packet_overhead;
@@ -119,7 +121,7 @@ bundle *link::next_bundle(std::uint64_t now)
             release_ = std::uint32_t(std::min<std::size_t>(2 * release_, gso_bytes));
         released_ = full && !late ? full - for_ack : before;
     }
-    bundles_.push_back(outbox_.take(most_content_ - for_ack));
+    bundles_.push_back(outbox_.take(most_content_ - for_ack, lends()));
     note_rest(before - outbox_.bytes());
     released_ -= std::min<std::size_t>(released_, bundles_.back()->bytes); // where it cut a message there are two heads
     if (outbox_.bytes() < std::min<std::size_t>(released_, most_content_)) released_ = 0;
@@ -357,10 +359,12 @@ void link::seal(datagram *d, std::uint64_t number, bool in_one_piece)
     const std::span<std::byte> room = d->room.empty() ? std::span<std::byte>(d->small) : d->room;
     const bool fits = d->bytes <= room.size();
     const bool may_stay = !in_one_piece || !tag;
+    d->lasting = false;
     if (cipher_.mode() != secure_mode::encrypt && may_stay && (!fits || d->bytes > gather_limit)) {
         auto &last = d->pieces[d->count - 1];
         if (tag) cipher_.mac(config_.out, pieces, d->tail + last.size());
         last = {d->tail, last.size() + tag};
+        d->lasting = !in_one_piece;
         return;
     }
     if (!fits && d->whole.size() < d->bytes) d->whole.resize(d->bytes);

@@ -78,6 +78,7 @@ class party final : public sink {
         if (status != SEA_OK) return;
         EXPECT_EQ(other->executed[r.number], r.data.size() + 1) << "settled before it was executed";
         EXPECT_TRUE(!r.wants_notice || notices.contains(r.number)) << "settled before its notice came";
+        std::fill(r.data.begin(), r.data.end(), std::uint8_t(0xee)); // the program may use it again
     }
 
     void receive(int source, const frame &head, std::span<const std::byte> payload) override

@@ -123,22 +123,38 @@ bool outbox::add_packed(bundle &to, item &from, std::size_t limit)
     return true;
 }
 
+namespace {
+
+// Of so many bytes that a message is cut behind, in multiples of 8.
+std::size_t cut_by_pages(const std::byte *data, std::size_t bytes, std::size_t copied_before)
+{
+    const std::size_t inside = reinterpret_cast<std::uintptr_t>(data) % page_bytes;
+    if (inside % 8 || bytes < least_lent) return bytes;
+    const std::size_t taken = fragments_of(copied_before) + fragments_of(tag_bytes);
+    const std::size_t pages = std::min(most_fragments - taken, (inside + bytes) / page_bytes);
+    return pages * page_bytes - inside;
+}
+
+} // namespace
+
 // True: all that was left of it, so that there may be room for more.
-bool outbox::add_part(bundle &to, item &from, std::size_t limit)
+bool outbox::add_part(bundle &to, item &from, std::size_t limit, bool by_pages)
 {
     long_message &m = *from.message;
     const std::size_t left = m.message.bytes - m.cut;
     const std::size_t room = to.bytes + frame_bytes < limit ? limit - to.bytes - frame_bytes : 0;
     if (to.parts.size() == most_parts || (room < left && to.bytes && room < least_part)) return false;
-    const std::size_t bytes = std::min(left, room & ~std::size_t(7)), pad = padded(bytes) - bytes;
+    const std::byte *const data = static_cast<const std::byte *>(m.message.payload) + m.cut;
+    std::size_t bytes = std::min(left, room & ~std::size_t(7));
+    if (by_pages && bytes < left) bytes = cut_by_pages(data, bytes, to.bytes + frame_bytes + header_bytes);
+    const std::size_t pad = padded(bytes) - bytes;
     frame head = m.message.head;
     head.position += m.cut;
     head.length = std::uint32_t(bytes);
     head.flags &= std::uint8_t(~notice_flag);
     if (bytes == left) head.flags |= std::uint8_t(frame_flags::last | (m.message.notice ? notice_flag : 0));
     append(to, &head, sizeof head);
-    to.parts.push_back({from.message, static_cast<const std::byte *>(m.message.payload) + m.cut, std::uint32_t(bytes),
-                        std::uint32_t(to.content.size())});
+    to.parts.push_back({from.message, data, std::uint32_t(bytes), std::uint32_t(to.content.size())});
     to.content.resize(to.content.size() + pad, std::byte{});
     to.bytes += frame_bytes + bytes + pad;
     m.cut += bytes;
@@ -150,7 +166,7 @@ bool outbox::add_part(bundle &to, item &from, std::size_t limit)
     return true;
 }
 
-std::unique_ptr<bundle> outbox::take(std::size_t limit)
+std::unique_ptr<bundle> outbox::take(std::size_t limit, bool by_pages)
 {
     std::unique_ptr<bundle> b;
     if (queue_.front().packed) {
@@ -163,7 +179,7 @@ std::unique_ptr<bundle> outbox::take(std::size_t limit)
     }
     while (!queue_.empty() && queue_.front().ordered == b->ordered) {
         item &next = queue_.front();
-        if (!(next.packed ? add_packed(*b, next, limit) : add_part(*b, next, limit))) break;
+        if (!(next.packed ? add_packed(*b, next, limit) : add_part(*b, next, limit, by_pages))) break;
     }
     return b;
 }

@@ -132,8 +132,9 @@ class outbox {
     // Small messages are packed into items of at most `limit` bytes.
     void push(const outgoing &message, std::size_t limit);
 
-    // The next bundle of at most `limit` bytes; not when empty.
-    std::unique_ptr<bundle> take(std::size_t limit);
+    // The next bundle of at most `limit` bytes; not when empty. by_pages: where it cuts a long message it leaves whole
+    // pages of it, and no more than a datagram can refer to.
+    std::unique_ptr<bundle> take(std::size_t limit, bool by_pages = false);
     // Empties it: tell(to_tell) for every message of which no bundle has told; `done` may be nullptr.
     template <class Tell>
     void drop(Tell &&tell)
@@ -162,7 +163,7 @@ class outbox {
 
     void pack(const outgoing &message, std::size_t limit);
     bool add_packed(bundle &to, item &from, std::size_t limit);
-    bool add_part(bundle &to, item &from, std::size_t limit);
+    bool add_part(bundle &to, item &from, std::size_t limit, bool by_pages);
 };
 
 } // namespace onesea::net

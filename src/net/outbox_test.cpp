@@ -3,6 +3,7 @@
 
 #include "net/packet.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -202,4 +203,32 @@ TEST(outbox, tells_everyone_once_when_it_is_dropped)
     for (waiter *w : {&small, &small_too, &whole, &begun}) EXPECT_EQ(w->told, 1);
     EXPECT_EQ(b->parts[0].of->message.done, nullptr) << "its bundle would tell again";
     EXPECT_TRUE(box.empty());
+}
+
+// So that the kernel can refer to what follows by a page each.
+TEST(outbox, cuts_long_messages_behind_whole_pages_where_it_is_told_to)
+{
+    bundle_pool pool;
+    constexpr std::size_t bytes = 1'000'000, long_limit = 64'000;
+    std::vector<std::byte> memory = noise(bytes + 2 * page_bytes, 5);
+    for (std::size_t inside : {std::size_t(0), std::size_t(16), std::size_t(4088), std::size_t(3)}) {
+        const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory.data());
+        const auto data = std::span(memory).subspan(-begin % page_bytes + inside, bytes);
+        outbox box(pool);
+        box.push(message(0, data, nullptr, true), long_limit);
+        std::vector<std::byte> written(bytes);
+        unsigned frames = 0;
+        while (!box.empty()) {
+            auto b = box.take(long_limit, true);
+            EXPECT_LE(b->bytes, long_limit);
+            frames += write_frames(*b, written);
+            if (box.empty() || inside % 8) continue;
+            const bundle::part &p = b->parts.front();
+            const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(p.data);
+            EXPECT_EQ((from + p.bytes) % page_bytes, 0u);
+            EXPECT_EQ((from + p.bytes - 1) / page_bytes - from / page_bytes + 1, most_fragments - 2);
+        }
+        EXPECT_TRUE(std::equal(data.begin(), data.end(), written.begin()));
+        EXPECT_LE(frames, bytes / (14 * page_bytes) + 1);
+    }
 }

@@ -55,6 +55,7 @@ class simnet {
     link &at(int side) { return *sides_[side].link; }
     std::uint64_t sent(int side) const { return sides_[side].sent; }
     std::uint64_t refused() const { return refused_; }
+    std::uint64_t lent() const { return lent_; } // datagrams of which pages went instead of copies
     void set_verdict(decide d) { verdict_ = std::move(d); }
     void stop(int side, nanoseconds until) { sides_[side].stopped_until = until; }
     void partition(nanoseconds until) { partition_until_ = until; }
@@ -101,6 +102,11 @@ class simnet {
         int to;
         std::vector<std::uint64_t> words;
         std::size_t bytes;
+        struct run {
+            std::size_t at;
+            iovec of;
+        };
+        std::vector<run> lent; // is read when it arrives (page_lender.hpp)
         bool operator<(const flying &o) const { return at != o.at ? at > o.at : order > o.order; }
     };
     struct end {
@@ -119,7 +125,7 @@ class simnet {
     std::priority_queue<flying> wire_;
     decide verdict_;
     nanoseconds now_ = 1 * second, partition_until_ = 0;
-    std::uint64_t order_ = 0, refused_ = 0;
+    std::uint64_t order_ = 0, refused_ = 0, lent_ = 0;
     bool taking_ = false;
 
     bool chance(double rate) { return rate > 0 && std::uniform_real_distribution<>(0, 1)(random_) < rate; }
@@ -139,29 +145,34 @@ class simnet {
         std::vector<iovec> pieces;
         for (unsigned i = 0; i < d.count; ++i)
             pieces.push_back({const_cast<std::byte *>(d.pieces[i].data()), d.pieces[i].size()});
-        if (!d.train) return put_on_wire(from, pieces, d.bytes);
+        if (!d.train) return put_on_wire(from, pieces, d.bytes, d.lasting);
         cut_train train(d);
         for (unsigned i = 0; i < train.count(); ++i) {
             std::size_t bytes = 0;
             for (const iovec &piece : train.at(i)) bytes += piece.iov_len;
-            put_on_wire(from, train.at(i), bytes);
+            put_on_wire(from, train.at(i), bytes, false);
         }
     }
 
-    void put_on_wire(int from, std::span<const iovec> pieces, std::size_t size)
+    void put_on_wire(int from, std::span<const iovec> pieces, std::size_t size, bool lasting)
     {
         if (verdict_ && !verdict_(from, sides_[from].sent++)) return;
         if (now_ < partition_until_ || chance(rates_.loss)) return;
         for (int copies = chance(rates_.dup) ? 2 : 1; copies > 0; --copies) {
-            flying f{now_ + rates_.delay, order_++, 1 - from, std::vector<std::uint64_t>(size / 8 + 1), size};
+            flying f{now_ + rates_.delay, order_++, 1 - from, std::vector<std::uint64_t>(size / 8 + 1), size, {}};
             if (rates_.jitter) f.at += random_() % rates_.jitter;
             auto *to = reinterpret_cast<std::byte *>(f.words.data());
             std::size_t at = 0;
             for (const iovec &piece : pieces) {
                 if (piece.iov_len) std::memcpy(to + at, piece.iov_base, piece.iov_len);
+                if (lasting && piece.iov_len >= least_lent) f.lent.push_back({at, piece});
                 at += piece.iov_len;
             }
-            if (chance(rates_.corrupt)) to[random_() % size] ^= std::byte(1 << random_() % 8);
+            lent_ += !f.lent.empty();
+            if (chance(rates_.corrupt)) {
+                to[random_() % size] ^= std::byte(1 << random_() % 8);
+                f.lent.clear();
+            }
             wire_.push(std::move(f));
         }
     }
@@ -175,6 +186,7 @@ class simnet {
     void take(int to, flying &f)
     {
         std::span<std::byte> bytes(reinterpret_cast<std::byte *>(f.words.data()), f.bytes);
+        for (const auto &run : f.lent) std::memcpy(bytes.data() + run.at, run.of.iov_base, run.of.iov_len);
         packet_header header;
         packet_view view;
         bool good = read_header(bytes, cipher_.tagged(), &header) && header.job_tag == 7 && int(header.target) == to &&

@@ -2,6 +2,7 @@
 #include "net/socket_io.hpp"
 
 #include "base/log.hpp"
+#include "net/send_pieces.hpp"
 #include "net/socket_filter.hpp"
 #include "net/train.hpp"
 
@@ -114,39 +115,26 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
             else
                 pieces[count++] = {at, d.pieces[i].size()};
         }
-    return send_pieces(to, {pieces, count}, group.size() > 1 ? group[0].bytes : 0);
+    if (group.size() == 1 && group[0].lasting && gso_) {
+        const int error = lender_.send(fd, express ? nullptr : &to, {pieces, count});
+        if (error != page_lender::not_lent) return error;
+    }
+    return send_in_one(to, {pieces, count}, group.size() > 1 ? group[0].bytes : 0);
 }
 
 int socket_io::send_train(const endpoint &to, const datagram &packet)
 {
     cut_train train(packet);
-    if (gso_) return send_pieces(to, train.whole(), packet.train);
+    if (gso_) return send_in_one(to, train.whole(), packet.train);
     for (unsigned i = 0; i < train.count(); ++i)
-        if (int error = send_pieces(to, train.at(i), 0)) return error;
+        if (int error = send_in_one(to, train.at(i), 0)) return error;
     return 0;
 }
 
-// segment: the length of the datagrams that the kernel cuts it in; 0: it is one.
-int socket_io::send_pieces(const endpoint &to, std::span<iovec> pieces, std::size_t segment)
+int socket_io::send_in_one(const endpoint &to, std::span<iovec> pieces, std::size_t segment)
 {
     const bool express = express_.leads_to(to);
-    msghdr message{};
-    message.msg_name = express ? nullptr : const_cast<sockaddr *>(&to.any);
-    message.msg_namelen = express ? 0 : to.size;
-    message.msg_iov = pieces.data();
-    message.msg_iovlen = pieces.size();
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(std::uint16_t))] = {};
-    if (segment) {
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        cmsghdr *c = CMSG_FIRSTHDR(&message);
-        c->cmsg_level = IPPROTO_UDP;
-        c->cmsg_type = UDP_SEGMENT;
-        c->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-        auto size = std::uint16_t(segment);
-        std::memcpy(CMSG_DATA(c), &size, sizeof size);
-    }
-    return sendmsg(express ? express_.fd() : fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+    return send_pieces(express ? express_.fd() : fd_, express ? nullptr : &to, pieces, segment) >= 0 ? 0 : errno;
 }
 
 // The path takes less than the interfaces promised: better in fragments than not at all.

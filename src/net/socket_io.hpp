@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "net/express_socket.hpp"
+#include "net/page_lender.hpp"
 #include "net/port.hpp"
 
 #include <memory>
@@ -38,6 +39,7 @@ class socket_io final : public datagram_port {
     bool main_busy_ = false; // it gave something when it was asked last
     unsigned turn_ = 0;
     express_socket express_;
+    page_lender lender_;
     std::size_t receive_bytes_ = 0;
     std::uint64_t dropped_before_ = 0;
     std::uint32_t seen_main_ = 0, seen_express_ = 0; // of the kernel's counters
@@ -50,7 +52,7 @@ class socket_io final : public datagram_port {
     bool receive_from(int fd, arrivals *batch);
     int send_group(const endpoint &to, std::span<const datagram> group);
     int send_train(const endpoint &to, const datagram &packet);
-    int send_pieces(const endpoint &to, std::span<iovec> pieces, std::size_t segment);
+    int send_in_one(const endpoint &to, std::span<iovec> pieces, std::size_t segment);
     void allow_fragments(bool v4);
 };
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends a long datagram without copying it: the kernel gets references to the pages that the program's bytes lie in, by
+// way of a pipe, and who receives copies straight from them. Where both ends are on one machine that is one copy
+// instead of two, and pages for the first need not be found, filled and given back.
+//
+//   vmsplice()           pages of one long piece -> pipe
+//   sendmsg(MSG_MORE)    what lies before it, copied: begins the datagram
+//   splice()             pipe -> the same datagram
+//   sendmsg()            what lies behind it, copied: ends the datagram
+//
+// The bytes are read when the datagram is received. So this is for what stays as it is until it is acknowledged
+// (datagram::lasting); what changes earlier has a wrong tag, is dropped, and goes again as a copy.
+// Deliberately not done: trains (their datagrams are too short), more than one piece (fragments are few).
+#pragma once
+
+#include "net/port.hpp"
+
+#include <span>
+#include <sys/uio.h>
+
+namespace onesea::net {
+
+class page_lender {
+  public:
+    static constexpr int not_lent = -1; // nothing whole was sent: it has to be sent in another way
+
+    page_lender() = default;
+    ~page_lender() { close_pipe(); }
+    page_lender(const page_lender &) = delete;
+    page_lender &operator=(const page_lender &) = delete;
+
+    // Sends pieces (at most most_pieces), the first of them short, as one datagram. to: nullptr if the socket is
+    // connected. 0, an error of the socket, or not_lent. Nobody else may send through that socket meanwhile.
+    int send(int fd, const endpoint *to, std::span<const iovec> pieces);
+
+    bool given_up() const { return given_up_; } // the kernel does not do it here: send() says not_lent at once
+
+  private:
+    int in_ = -1, out_ = -1; // the ends of the pipe, which is empty between sends
+    bool given_up_ = false;
+    unsigned failures_ = 0; // in a row
+
+    bool fill_pipe(const iovec &lent);
+    bool open_pipe();
+    void close_pipe();
+    int cut_off(int fd, int error);
+};
+
+} // namespace onesea::net
