@@ -3,6 +3,7 @@
 #include "places.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
