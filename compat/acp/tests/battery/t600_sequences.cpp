@@ -173,8 +173,9 @@ STEP(all_push_back_on_one_vector_and_nothing_is_lost)
             do_copy(word_of(0, 8), acp_at(vector, v, int(8 * i)), 8);
             EQUAL(words()[8] & 0xffffffff, next[words()[8] >> 32]++); // each one's in its order
         }
-        acp_destroy(vector, v);
     }
+    acp_sync(); // all have asked for its size
+    if (self.me == 0) acp_destroy(vector, v);
     acp_sync();
 }
 
