@@ -18,6 +18,7 @@
 namespace onesea::net {
 namespace {
 
+constexpr unsigned long_empty = 32; // looks
 constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 // These three are without the C library's preparations for a thread that is cancelled meanwhile, which cost a twentieth
@@ -185,15 +186,23 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
 }
 
 // The express socket first; the others are asked where it is empty and they seem to have something, and every eighth
-// time. As long as both have something they take turns.
+// time, or every sixteenth where nothing has come from them for long. As long as both have something they take turns.
 bool socket_io::receive_batch(arrivals *batch)
 {
     if (express_.fd() < 0) return receive_from(fd_, batch);
-    const bool main_too = ++turn_ % 8 == 0 || main_busy_ || slept_;
+    const bool main_first = ++turn_ % (main_busy_ ? 2 : 16) == 0; // however busy the express is
+    const bool main_often = main_empty_ < long_empty && turn_ % 8 == 0;
+    const bool main_too = !main_first && (main_often || main_busy_ || slept_);
     slept_ = false;
-    const unsigned turns = main_busy_ ? 2 : 16; // however busy the express is
-    if (turn_ % turns == 0 && receive_main(batch)) return true;
+    if (main_first && receive_main(batch)) return true;
     return receive_express(batch) || (main_too && receive_main(batch));
+}
+
+bool socket_io::receive_main(arrivals *batch)
+{
+    main_busy_ = receive_from(fd_, batch);
+    main_empty_ = main_busy_ ? 0 : std::min(main_empty_ + 1, long_empty);
+    return main_busy_;
 }
 
 bool socket_io::receive_express(arrivals *batch)

@@ -35,9 +35,9 @@ class socket_io final : public datagram_port {
     static constexpr std::size_t buffer_bytes = 1 << 17;
     int fd_;
     bool name_sources_, gso_ = true;
-    bool slept_ = false;     // since the last receive: either socket may have ended it
-    bool main_busy_ = false; // it gave something when it was asked last
-    unsigned turn_ = 0;
+    bool slept_ = false;                 // since the last receive: either socket may have ended it
+    bool main_busy_ = false;             // it gave something when it was asked last
+    unsigned turn_ = 0, main_empty_ = 0; // looks; those at it in a row that found nothing, not counted for ever
     express_socket express_;
     page_lender lender_;
     std::size_t receive_bytes_ = 0;
@@ -48,7 +48,7 @@ class socket_io final : public datagram_port {
 
     bool receive_batch(arrivals *batch) override;
     bool receive_express(arrivals *batch);
-    bool receive_main(arrivals *batch) { return main_busy_ = receive_from(fd_, batch); }
+    bool receive_main(arrivals *batch);
     bool receive_from(int fd, arrivals *batch);
     int send_group(const endpoint &to, std::span<const datagram> group);
     int send_train(const endpoint &to, const datagram &packet);

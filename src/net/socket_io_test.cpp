@@ -198,6 +198,24 @@ TEST(socket_io, hears_the_others_at_little_cost_while_the_preferred_peer_is_sile
     EXPECT_LE(calls, 50u + 8);
 }
 
+TEST(socket_io, hears_the_others_soon_after_a_long_silence_of_all)
+{
+    open_socket a, b, c;
+    socket_io io(a.socket.fd, false);
+    ASSERT_TRUE(io.prefer(b.where));
+    auto looks_until_heard = [&] {
+        unsigned looks = 1;
+        while (looks < 100 && !io.receive([](std::span<std::byte>, std::size_t, const endpoint &) {})) ++looks;
+        return looks;
+    };
+    for (int i = 0; i < 1001; ++i) EXPECT_FALSE(io.receive([](std::span<std::byte>, std::size_t, const endpoint &) {}));
+    send_number(c, a, 1);
+    EXPECT_LE(looks_until_heard(), 16u);
+    EXPECT_EQ(looks_until_heard(), 100u);
+    send_number(c, a, 2);
+    EXPECT_LE(looks_until_heard(), 8u) << "it was heard of lately";
+}
+
 TEST(socket_io, the_preferred_peer_leaves_the_others_their_turn)
 {
     open_socket a, b, c;
