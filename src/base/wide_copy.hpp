@@ -14,6 +14,9 @@ std::uint16_t transfer_scale(std::uint64_t bytes);
 // Whether pieces of a transfer of this scale are better written past the caches of this machine.
 bool passes_caches(std::uint16_t scale);
 
+// Bytes of a cache as the kernel tells them in such a file ("32768K"); 0: it does not.
+std::uint64_t cache_size_in(const char *file);
+
 // memcpy() past the caches, where the processor can; ordered before everything that the caller writes afterwards.
 void copy_past_caches(void *to, const void *from, std::size_t bytes);
 

@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -32,6 +37,19 @@ TEST(wide_copy, tells_transfers_by_whole_mib)
     EXPECT_EQ(transfer_scale((1 << 20) - 1), 0);
     EXPECT_EQ(transfer_scale(64 << 20), 64);
     EXPECT_EQ(transfer_scale(UINT64_MAX), UINT16_MAX);
+}
+
+TEST(wide_copy, reads_how_large_a_cache_is)
+{
+    const std::string file = testing::TempDir() + "cache_size." + std::to_string(getpid());
+    const std::pair<const char *, std::uint64_t> told[] = {
+        {"32768K\n", 32 << 20}, {"2M\n", 2 << 20}, {"4096\n", 4096}, {"", 0}, {"none", 0}};
+    for (const auto &[text, bytes] : told) {
+        std::ofstream(file) << text;
+        EXPECT_EQ(onesea::cache_size_in(file.c_str()), bytes) << text;
+    }
+    std::remove(file.c_str());
+    EXPECT_EQ(onesea::cache_size_in(file.c_str()), 0u);
 }
 
 TEST(wide_copy, passes_the_caches_with_the_longest_only)

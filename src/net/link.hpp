@@ -53,7 +53,7 @@ struct datagram {
     std::span<std::byte> room;    // given by who builds: packets that fit are put together here, not in `small`
     std::vector<std::byte> whole; // where there is no room
     std::size_t train = 0;        // it goes in datagrams of that length; 0: it is one
-    bool lasting = false;         // pieces that are not short stay as they are until it is acknowledged
+    bool lasting = false;         // its pieces stay as they are until it is acknowledged
 };
 
 inline constexpr path_tuning usual_tuning{};

@@ -3,6 +3,13 @@
 // and what the kernel copies afterwards differ.
 #include "net/link_world.hpp"
 
+#include "base/clock.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
 using namespace onesea;
 using namespace onesea::net;
 using namespace onesea::net::test;
@@ -22,6 +29,10 @@ struct live_world : world {
             return true;
         });
     }
+};
+
+struct unhearing final : sink {
+    void receive(int, const frame &, std::span<const std::byte>) override {}
 };
 
 } // namespace
@@ -61,6 +72,51 @@ TEST(link, lends_memory_only_until_it_is_acknowledged)
             w.expect_all_good();
             EXPECT_EQ(w.net.lent() > 0, mode != secure_mode::encrypt) << "what is hidden is in a copy";
         }
+}
+
+// Also head and tail, which were written where the next datagram is built.
+TEST(link, builds_datagrams_that_stay_as_they_are_until_they_are_acknowledged)
+{
+    unhearing nobody;
+    for (secure_mode mode : {secure_mode::off, secure_mode::auth}) {
+        crypto cipher(mode);
+        bundle_pool pool;
+        link_config c;
+        c.own_rank = 1;
+        c.peer_rank = 2;
+        c.out = derive_keys(mode, {}, 1, 2, 0);
+        c.max_datagram = most_datagram;
+        net::link sender(c, cipher, nobody, pool);
+        const std::vector<std::byte> data(200'000, std::byte(7));
+        outgoing m;
+        m.head.type = frame_type::put;
+        m.payload = data.data();
+        m.bytes = data.size();
+        m.borrow = true;
+        sender.send(m);
+        std::vector<std::vector<std::span<const std::byte>>> built;
+        auto d = std::make_unique<datagram>();
+        while (sender.build(now_ns(), d.get())) {
+            if (d->lasting) built.emplace_back(d->pieces.begin(), d->pieces.begin() + d->count);
+            std::ranges::fill(d->head, std::byte(0xee));
+            std::ranges::fill(d->tail, std::byte(0xee));
+        }
+        EXPECT_GE(built.size(), 3u);
+        for (const auto &pieces : built) {
+            std::vector<std::uint64_t> words(1 << 13);
+            auto *at = reinterpret_cast<std::byte *>(words.data());
+            std::size_t bytes = 0;
+            for (const auto &p : pieces) {
+                if (!p.empty()) std::memcpy(at + bytes, p.data(), p.size());
+                bytes += p.size();
+            }
+            packet_header header;
+            packet_view view;
+            ASSERT_TRUE(read_header({at, bytes}, cipher.tagged(), &header));
+            EXPECT_TRUE(!cipher.tagged() || cipher.open(c.out, header.number, {at, bytes}));
+            EXPECT_EQ(read_packet({at, bytes}, cipher.tagged(), header, &view), defect::none);
+        }
+    }
 }
 
 // One packet each, which only a probe brings again: a loss as any other.

@@ -333,6 +333,17 @@ void lay_out_part(datagram *d, std::size_t head, const bundle &b, part_range lef
     d->pieces[d->count++] = {d->tail, 0};
 }
 
+// What lies in the datagram itself goes to the bundle, which stays until it is acknowledged.
+void keep_ends(datagram *d, bundle *b)
+{
+    auto &head = d->pieces[0], &tail = d->pieces[d->count - 1];
+    b->ends.resize(head.size() + tail.size());
+    std::memcpy(b->ends.data(), head.data(), head.size());
+    if (!tail.empty()) std::memcpy(b->ends.data() + head.size(), tail.data(), tail.size());
+    tail = {b->ends.data() + head.size(), tail.size()};
+    head = {b->ends.data(), head.size()};
+}
+
 void gather(const datagram &d, std::byte *to)
 {
     for (unsigned i = 0; i < d.count; ++i) {
@@ -412,6 +423,7 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
         lay_out(result, head, b);
     }
     seal(result, header.number, in_one_piece(*b));
+    if (result->lasting) keep_ends(result, b);
     b->tried = true;
     std::size_t charge = charge_of(result->bytes);
     if (in_flight_ == 0) probe_from_ = now;

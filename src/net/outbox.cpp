@@ -131,7 +131,7 @@ std::size_t cut_by_pages(const std::byte *data, std::size_t bytes, std::size_t c
     const std::size_t inside = reinterpret_cast<std::uintptr_t>(data) % page_bytes;
     if (inside % 8 || bytes < least_lent) return bytes;
     const std::size_t taken = fragments_of(copied_before) + fragments_of(tag_bytes);
-    const std::size_t pages = std::min(most_fragments - taken, (inside + bytes) / page_bytes);
+    const std::size_t pages = std::min(most_spliced - taken, (inside + bytes) / page_bytes);
     return pages * page_bytes - inside;
 }
 

@@ -97,6 +97,7 @@ struct bundle {
     byte_run content;
     std::vector<part> parts; // at most most_parts
     std::vector<to_tell> done;
+    byte_run ends;         // of its packet, if all of that stays until it is acknowledged: head, tail with tag
     std::size_t bytes = 0; // content and parts
     bool ordered = false, asks = false, acked = false, tried = false;
     unsigned in_flight = 0;                         // packets that carry it and are neither acknowledged nor lost

@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "net/send_pieces.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -21,58 +22,80 @@ constexpr unsigned most_failures = 4;            // in a row
 
 std::uintptr_t number_of(const void *at) { return reinterpret_cast<std::uintptr_t>(at); }
 
-// How the pieces go: the first long one is lent; of one that takes too many fragments whole pages, as many as there may
-// be.
+std::size_t pages_of(const iovec &p)
+{
+    const std::uintptr_t first = number_of(p.iov_base);
+    return p.iov_len ? (first + p.iov_len - 1) / page_bytes - first / page_bytes + 1 : 0;
+}
+
+std::size_t pages_of(std::span<const iovec> pieces)
+{
+    std::size_t pages = 0;
+    for (const iovec &p : pieces) pages += pages_of(p);
+    return pages;
+}
+
+std::size_t bytes_of(std::span<const iovec> pieces)
+{
+    std::size_t bytes = 0;
+    for (const iovec &p : pieces) bytes += p.iov_len;
+    return bytes;
+}
+
+bool any_long(std::span<const iovec> pieces)
+{
+    return std::ranges::any_of(pieces, [](const iovec &p) { return p.iov_len >= least_lent; });
+}
+
+// How the pieces go that one splice() cannot carry: the first long one is lent; of one that takes too many fragments
+// whole pages, as many as there may be.
 struct division {
-    std::array<iovec, most_pieces + 1> before, behind;
-    std::size_t before_count = 0, behind_count = 0, before_bytes = 0, behind_bytes = 0;
-    iovec lent{};
+    using pieces_array = std::array<iovec, most_pieces + 1>;
+    pieces_array before, lent, behind;
+    std::size_t before_count = 0, lent_count = 0, behind_count = 0;
 
     explicit division(std::span<const iovec> pieces)
     {
         std::size_t at = 0;
-        while (at < pieces.size() && pieces[at].iov_len < least_lent) add_before(pieces[at++]);
+        while (at < pieces.size() && pieces[at].iov_len < least_lent) add(before, &before_count, pieces[at++]);
         if (at == pieces.size()) return;
-        lent = pieces[at];
-        for (const iovec &p : pieces.subspan(at + 1)) behind_bytes += p.iov_len;
-        if (!fits()) lend_whole_pages();
-        behind_bytes = 0;
-        const std::size_t rest = number_of(pieces[at].iov_base) + pieces[at].iov_len - number_of(end_of_lent());
-        add_behind({end_of_lent(), rest});
-        for (const iovec &p : pieces.subspan(at + 1)) add_behind(p);
+        const auto rest = pieces.subspan(at + 1);
+        iovec first = pieces[at];
+        if (pages_of(first) > free_fragments(bytes_of(rest))) first = whole_pages(first, bytes_of(rest) + page_bytes);
+        lent[lent_count++] = first;
+        auto *const end = static_cast<std::byte *>(first.iov_base) + first.iov_len;
+        const iovec cut{end, number_of(pieces[at].iov_base) + pieces[at].iov_len - number_of(end)};
+        const std::size_t pages = pages_of(first) + pages_of(cut) + pages_of(rest);
+        const bool all = pages <= std::min(free_fragments(0), most_spliced);
+        add(all ? lent : behind, all ? &lent_count : &behind_count, cut);
+        for (const iovec &p : rest) add(all ? lent : behind, all ? &lent_count : &behind_count, p);
     }
-    std::size_t bytes() const { return before_bytes + lent.iov_len + behind_bytes; }
-    bool possible() const { return lent.iov_len > 0 && before_bytes > 0 && bytes() <= gso_bytes && fits(); }
+    std::size_t before_bytes() const { return bytes_of({before.data(), before_count}); }
+    std::size_t lent_bytes() const { return bytes_of({lent.data(), lent_count}); }
+    std::size_t behind_bytes() const { return bytes_of({behind.data(), behind_count}); }
+    std::size_t bytes() const { return before_bytes() + lent_bytes() + behind_bytes(); }
+    bool possible() const
+    {
+        return lent_count > 0 && lent[0].iov_len > 0 && before_bytes() > 0 && bytes() <= gso_bytes &&
+               pages_of({lent.data(), lent_count}) <= free_fragments(behind_bytes());
+    }
 
   private:
-    std::byte *end_of_lent() const { return static_cast<std::byte *>(lent.iov_base) + lent.iov_len; }
-    std::size_t free_fragments() const // for pages
+    std::size_t free_fragments(std::size_t copied_behind) const // for pages
     {
-        const std::size_t copied = fragments_of(before_bytes) + fragments_of(behind_bytes);
+        const std::size_t copied = fragments_of(before_bytes()) + fragments_of(copied_behind);
         return most_fragments - std::min(copied, most_fragments);
     }
-    bool fits() const
+    iovec whole_pages(const iovec &piece, std::size_t about_behind)
     {
-        const std::uintptr_t first = number_of(lent.iov_base);
-        return (first + lent.iov_len - 1) / page_bytes - first / page_bytes + 1 <= free_fragments();
+        const std::size_t head = -number_of(piece.iov_base) % page_bytes;
+        add(before, &before_count, {piece.iov_base, head});
+        const std::size_t pages = std::min((piece.iov_len - head) / page_bytes, free_fragments(about_behind));
+        return {static_cast<std::byte *>(piece.iov_base) + head, pages * page_bytes};
     }
-    void lend_whole_pages()
+    static void add(pieces_array &to, std::size_t *count, const iovec &p)
     {
-        const std::size_t head = -number_of(lent.iov_base) % page_bytes;
-        add_before({lent.iov_base, head});
-        behind_bytes += page_bytes; // about: what is cut off
-        const std::size_t pages = std::min((lent.iov_len - head) / page_bytes, free_fragments());
-        lent = {static_cast<std::byte *>(lent.iov_base) + head, pages * page_bytes};
-    }
-    void add_before(const iovec &p)
-    {
-        if (p.iov_len) before[before_count++] = p;
-        before_bytes += p.iov_len;
-    }
-    void add_behind(const iovec &p)
-    {
-        if (p.iov_len) behind[behind_count++] = p;
-        behind_bytes += p.iov_len;
+        if (p.iov_len) to[(*count)++] = p;
     }
 };
 
@@ -97,14 +120,14 @@ void page_lender::close_pipe()
 }
 
 // Memory that is not there, or that the kernel cannot refer to, is no reason to give up: the next may be another.
-bool page_lender::fill_pipe(const iovec &lent)
+bool page_lender::fill_pipe(std::span<const iovec> lent, std::size_t bytes)
 {
     if (!open_pipe()) {
         given_up_ = true;
         return false;
     }
-    const ssize_t n = vmsplice(in_, &lent, 1, SPLICE_F_NONBLOCK);
-    if (n == ssize_t(lent.iov_len)) return true;
+    const ssize_t n = vmsplice(in_, lent.data(), lent.size(), SPLICE_F_NONBLOCK);
+    if (n == ssize_t(bytes)) return true;
     if (n < 0 && errno != EFAULT && errno != ENOMEM) given_up_ = true;
     if (n >= 0) close_pipe(); // what is in it was not wanted
     return false;
@@ -117,6 +140,11 @@ int page_lender::cut_off(int fd, int error)
     setsockopt(fd, IPPROTO_UDP, UDP_CORK, &no, sizeof no);
     close_pipe();
     if (error == EAGAIN || error == ENOBUFS || error == ENOMEM) return error;
+    return failed(error);
+}
+
+int page_lender::failed(int error)
+{
     if (++failures_ == most_failures) {
         given_up_ = true;
         log(level::info, "the kernel does not send pages of the program ({}); they are copied", std::strerror(error));
@@ -124,11 +152,27 @@ int page_lender::cut_off(int fd, int error)
     return not_lent;
 }
 
+int page_lender::send_all(int fd, std::span<const iovec> pieces, std::size_t bytes)
+{
+    if (!fill_pipe(pieces, bytes)) return not_lent;
+    const ssize_t sent = splice(out_, nullptr, fd, nullptr, bytes, 0);
+    const int error = sent < 0 ? errno : EIO;
+    if (sent != ssize_t(bytes)) close_pipe();
+    if (sent >= 0 && sent != ssize_t(bytes)) return failed(error);
+    if (sent < 0) return error == EINVAL || error == EOPNOTSUPP ? failed(error) : error; // nothing has begun
+    failures_ = 0;
+    return 0;
+}
+
 int page_lender::send(int fd, const endpoint *to, std::span<const iovec> pieces)
 {
     if (given_up_) return not_lent;
+    const std::size_t all = bytes_of(pieces);
+    if (!to && pages_of(pieces) <= most_spliced && any_long(pieces) && all <= gso_bytes)
+        return send_all(fd, pieces, all);
     division d(pieces);
-    if (!d.possible() || !fill_pipe(d.lent)) return not_lent;
+    const std::span<const iovec> lent(d.lent.data(), d.lent_count);
+    if (!d.possible() || !fill_pipe(lent, d.lent_bytes())) return not_lent;
     // In one segment, or the kernel sums up the bytes of a datagram that comes in several calls.
     if (send_pieces(fd, to, {d.before.data(), d.before_count}, d.bytes(), MSG_MORE) < 0) {
         const int error = errno; // nothing has begun
@@ -136,8 +180,8 @@ int page_lender::send(int fd, const endpoint *to, std::span<const iovec> pieces)
         return error;
     }
     const unsigned more = d.behind_count ? SPLICE_F_MORE : 0;
-    const ssize_t lent = splice(out_, nullptr, fd, nullptr, d.lent.iov_len, more);
-    if (lent != ssize_t(d.lent.iov_len)) return cut_off(fd, lent < 0 ? errno : EIO);
+    const ssize_t spliced = splice(out_, nullptr, fd, nullptr, d.lent_bytes(), more);
+    if (spliced != ssize_t(d.lent_bytes())) return cut_off(fd, spliced < 0 ? errno : EIO);
     if (d.behind_count && send_pieces(fd, nullptr, {d.behind.data(), d.behind_count}, 0) < 0) return cut_off(fd, errno);
     failures_ = 0;
     return 0;

@@ -3,14 +3,21 @@
 // way of a pipe, and who receives copies straight from them. Where both ends are on one machine that is one copy
 // instead of two, and pages for the first need not be found, filled and given back.
 //
-//   vmsplice()           pages of one long piece -> pipe
+// Through a connected socket, where the pieces lie in as few pages as one splice() carries:
+//
+//   vmsplice()           pages of all pieces -> pipe
+//   splice()             pipe -> a datagram
+//
+// Else, since only sendmsg() takes an address:
+//
+//   vmsplice()           pages of the first long piece, and of what lies behind it if they are few -> pipe
 //   sendmsg(MSG_MORE)    what lies before it, copied: begins the datagram
 //   splice()             pipe -> the same datagram
-//   sendmsg()            what lies behind it, copied: ends the datagram
+//   sendmsg()            what is left behind it, copied: ends the datagram
 //
 // The bytes are read when the datagram is received. So this is for what stays as it is until it is acknowledged
 // (datagram::lasting); what changes earlier has a wrong tag, is dropped, and goes again as a copy.
-// Deliberately not done: trains (their datagrams are too short), more than one piece (fragments are few).
+// Deliberately not done: trains (their datagrams are too short).
 #pragma once
 
 #include "net/port.hpp"
@@ -29,8 +36,9 @@ class page_lender {
     page_lender(const page_lender &) = delete;
     page_lender &operator=(const page_lender &) = delete;
 
-    // Sends pieces (at most most_pieces), the first of them short, as one datagram. to: nullptr if the socket is
-    // connected. 0, an error of the socket, or not_lent. Nobody else may send through that socket meanwhile.
+    // Sends pieces (at most most_pieces), the first of them short and one of them long, as one datagram. to: nullptr if
+    // the socket is connected. 0, an error of the socket, or not_lent. Nobody else may send through that socket
+    // meanwhile.
     int send(int fd, const endpoint *to, std::span<const iovec> pieces);
 
     bool given_up() const { return given_up_; } // the kernel does not do it here: send() says not_lent at once
@@ -40,10 +48,12 @@ class page_lender {
     bool given_up_ = false;
     unsigned failures_ = 0; // in a row
 
-    bool fill_pipe(const iovec &lent);
+    bool fill_pipe(std::span<const iovec> lent, std::size_t bytes);
+    int send_all(int fd, std::span<const iovec> pieces, std::size_t bytes);
     bool open_pipe();
     void close_pipe();
     int cut_off(int fd, int error);
+    int failed(int error);
 };
 
 } // namespace onesea::net

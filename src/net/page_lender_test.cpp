@@ -131,6 +131,20 @@ TEST(page_lender, copies_nothing_of_a_long_piece)
     EXPECT_EQ(to.receive(), joined(pieces));
 }
 
+TEST(page_lender, copies_nothing_at_all_of_what_goes_through_a_connected_socket)
+{
+    if (!kernel_lends()) GTEST_SKIP() << "a kernel before 6.5 may have to copy";
+    own_pages memory(14 * page_bytes), ends(page_bytes);
+    bound_socket from, to;
+    ASSERT_EQ(connect(from.socket.fd, &to.where.any, to.where.size), 0);
+    page_lender lender;
+    const iovec pieces[] = {{ends.at, 56}, {memory.at, memory.bytes}, {ends.at + 1000, 24}};
+    ASSERT_EQ(lender.send(from.socket.fd, nullptr, pieces), 0);
+    std::fill(memory.at, memory.at + memory.bytes, std::byte(7));
+    std::fill(ends.at, ends.at + ends.bytes, std::byte(8));
+    EXPECT_EQ(to.receive(), joined(pieces));
+}
+
 TEST(page_lender, leaves_to_others_what_it_cannot_send_and_goes_on)
 {
     own_pages memory(32 * page_bytes);
