@@ -8,7 +8,8 @@
 // offsets and needs to tell only one address.
 //
 // IS deals out keys. Each rank has a *landing*, an array that the others' keys come to. Who sends knows where its keys
-// belong there, and who receives knows what comes: a one-sided back end writes them to their place and tells it.
+// belong there, and who receives knows what comes: a one-sided back end writes them to their place and tells it. The
+// keys lie in memory that the back end chose, so that others may also read them where they are.
 #pragma once
 
 #include <cstddef>
@@ -67,11 +68,13 @@ class comm {
     // return; what is returned stays until the next exchange on this channel.
     virtual std::span<const double> exchange(int channel, std::span<const double> mine, std::size_t expected) = 0;
 
-    // Collective, once, before the first deliver(): every rank's landing has room for `capacity` keys.
-    virtual void open_landing(std::size_t capacity) = 0;
+    // Collective, once, before the first deliver(): every rank's landing has room for `capacity` keys. Returns memory
+    // for `own` keys, which all outgoing ones lie in.
+    virtual std::span<key> open_landing(std::size_t capacity, std::size_t own) = 0;
     // Collective. Both lists have an entry for every rank; this rank's own is passed over. Calls arrived() for each
-    // other rank when all it sent is there. On return all has arrived. The outgoing keys may be changed when the next
-    // allgather() has returned: all take part in one before they call this again, and when they have read what came.
+    // other rank when all it sent is there. On return all has arrived. What arrived() got stays, and the outgoing keys
+    // must not be changed, until the next allgather() has returned: all take part in one before they call this again,
+    // and when they have read what came.
     virtual void deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
                          const arrival_fn &arrived) = 0;
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The back end over MMP. Receives are posted before anything is sent, so that what arrives goes straight to its place,
-// and are waited for in the order in which they complete.
+// and are waited for in the order in which they complete. The keys lie in memory that the ranks of a node share: there
+// they are copied once.
 //
 // All gather: in step k every rank sends its part to the k-th rank after it. The tag is the number of the call, so that
 // parts of two calls are told apart; a rank may be one call ahead.
 #include "comm.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +30,26 @@ struct channel {
     std::vector<double> arrived;
 };
 
+// Keys that the other ranks of the node can reach.
+class shared_keys {
+  public:
+    shared_keys() = default;
+    ~shared_keys() { MP_free(keys_.data()); }
+    shared_keys(const shared_keys &) = delete;
+    shared_keys &operator=(const shared_keys &) = delete;
+
+    std::span<key> allocate(std::size_t count)
+    {
+        void *memory = nullptr;
+        check(MP_alloc(std::max<std::size_t>(count, 1) * sizeof(key), &memory), "MP_alloc");
+        keys_ = {static_cast<key *>(memory), count};
+        return keys_;
+    }
+
+  private:
+    std::span<key> keys_;
+};
+
 class comm_mmp final : public comm {
   public:
     comm_mmp()
@@ -45,7 +67,7 @@ class comm_mmp final : public comm {
     int open(int partner, std::size_t capacity) override;
     void connect() override {}
     std::span<const double> exchange(int channel, std::span<const double> mine, std::size_t expected) override;
-    void open_landing(std::size_t capacity) override { landing_.resize(capacity); }
+    std::span<key> open_landing(std::size_t capacity, std::size_t own) override;
     void deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
                  const arrival_fn &arrived) override;
 
@@ -57,6 +79,7 @@ class comm_mmp final : public comm {
     int rank_, size_;
     std::vector<channel> channels_;
     std::vector<key> landing_;
+    shared_keys own_keys_;
     std::vector<MP_request> requests_, keys_sent_;
     int gathers_ = 0;
 };
@@ -97,6 +120,12 @@ std::span<const double> comm_mmp::exchange(int number, std::span<const double> m
     check(MP_send(link.partner, exchange_tag + number, mine.data(), mine.size_bytes(), nullptr), "MP_send");
     check(MP_wait(&receive, nullptr), "MP_wait");
     return {place, expected};
+}
+
+std::span<key> comm_mmp::open_landing(std::size_t capacity, std::size_t own)
+{
+    landing_.resize(capacity);
+    return own_keys_.allocate(own);
 }
 
 void comm_mmp::deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,

@@ -49,14 +49,19 @@ class comm_mpi final : public comm {
     int open(int partner, std::size_t capacity) override;
     void connect() override {}
     std::span<const double> exchange(int channel, std::span<const double> mine, std::size_t expected) override;
-    void open_landing(std::size_t capacity) override { landing_.resize(capacity); }
+    std::span<key> open_landing(std::size_t capacity, std::size_t own) override
+    {
+        landing_.resize(capacity);
+        own_keys_.resize(own);
+        return own_keys_;
+    }
     void deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
                  const arrival_fn &arrived) override;
 
   private:
     int rank_ = 0, size_ = 1;
     std::vector<channel> channels_;
-    std::vector<key> landing_;
+    std::vector<key> landing_, own_keys_;
     std::vector<MPI_Request> receives_, sends_;
 };
 

@@ -15,14 +15,16 @@
 // A put to another node has its data until they are acknowledged, and the partner may compute by then. So such data are
 // copied, and an exchange waits for the end of the one before on its channel, not of its own.
 //
-// IS: each rank has a slab with one counter for every source, and its landing:
+// IS: each rank has a slab with one entry for every source, its landing, and its own keys:
 //
-//     slab   | counter of source 0  pad | counter of source 1  pad | ... | landing ...
+//     slab   | counter, from  pad | counter, from  pad | ... | landing ... | own keys ...
+//              source 0             source 1
 //
-// Delivery k puts the keys where they belong and adds 1 to my counter there. The landing needs no second copy: who puts
-// in delivery k + 1 has all ranks' counts of it, which they gave when they no longer read what came in delivery k; and
-// by then they have what I sent, so it costs no time to wait for that. Keys for other nodes are sent first, so that
-// they travel while those for neighbours are copied.
+// Delivery k puts keys for another node where they belong and adds 1 to my counter there. A neighbour on this node
+// reads them where they are: it is told only where, by `from`, an index of my own keys. The landing needs no second
+// copy: who puts in delivery k + 1 has all ranks' counts of it, which they gave when they no longer read what came in
+// delivery k; and by then they have what I sent, so it costs no time to wait for that. Keys for other nodes are sent
+// first, so that they travel while those of neighbours are counted.
 #include "comm.hpp"
 
 #include <algorithm>
@@ -147,7 +149,7 @@ class comm_onesea final : public comm {
     int open(int partner, std::size_t capacity) override;
     void connect() override { channel_slab_ = std::make_unique<slab>(rank_, size_, channels_.back().end()); }
     std::span<const double> exchange(int channel, std::span<const double> mine, std::size_t expected) override;
-    void open_landing(std::size_t capacity) override;
+    std::span<key> open_landing(std::size_t capacity, std::size_t own) override;
     void deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
                  const arrival_fn &arrived) override;
     void start_counting() override { before_ = stats_of_all(size_); }
@@ -155,17 +157,23 @@ class comm_onesea final : public comm {
     std::vector<pair_traffic> traffic() override;
 
   private:
-    std::uint64_t counter_of(int source) const { return static_cast<std::uint64_t>(source) * line; }
+    static bool far(int other) { return sea_node_of(other) != sea_node(); }
+    static std::uint64_t counter_of(int source) { return static_cast<std::uint64_t>(source) * line; }
+    static std::uint64_t from_of(int source) { return counter_of(source) + sizeof(sea_counter); }
     std::uint64_t landing_at(std::size_t place) const
     {
         return static_cast<std::uint64_t>(size_) * line + place * sizeof(key);
     }
+    std::uint64_t own_keys() const { return landing_at(landing_capacity_); }
+    const key *keys_from(int source, std::size_t place) const;
 
     int rank_, size_;
     std::vector<channel> channels_;
     std::unique_ptr<slab> channel_slab_, landing_slab_;
     std::size_t landing_capacity_ = 0;
-    std::vector<int> others_; // in the order in which keys are sent to them
+    std::vector<int> others_;           // in the order in which keys are sent to them
+    std::vector<const key *> keys_of_;  // by rank: a neighbour's own keys; nullptr: they come to the landing
+    std::vector<std::uint64_t> places_; // by rank: of the keys for it among my own
     std::uint64_t deliveries_ = 0;
     sea_counter keys_sent_{}; // puts whose source may be reused
     std::vector<sea_pair_stats> before_, after_;
@@ -192,9 +200,8 @@ void comm_onesea::allgather(const void *mine, void *all, std::size_t bytes)
 
 int comm_onesea::open(int partner, std::size_t capacity)
 {
-    const bool far = sea_node_of(partner) != sea_node();
-    channels_.push_back({partner, capacity, channels_.empty() ? 0 : channels_.back().end(), 0, far,
-                         std::vector<double>(far ? capacity : 0), sea_counter{}});
+    channels_.push_back({partner, capacity, channels_.empty() ? 0 : channels_.back().end(), 0, far(partner),
+                         std::vector<double>(far(partner) ? capacity : 0), sea_counter{}});
     return static_cast<int>(channels_.size()) - 1;
 }
 
@@ -218,28 +225,54 @@ std::span<const double> comm_onesea::exchange(int number, std::span<const double
     return {arrived, expected};
 }
 
-void comm_onesea::open_landing(std::size_t capacity)
+std::span<key> comm_onesea::open_landing(std::size_t capacity, std::size_t own)
 {
+    const auto n = static_cast<std::size_t>(size_);
     landing_capacity_ = capacity;
-    landing_slab_ = std::make_unique<slab>(rank_, size_, landing_at(capacity));
+    landing_slab_ = std::make_unique<slab>(rank_, size_, own_keys() + own * sizeof(key));
     for (int step = 1; step < size_; ++step) others_.push_back((rank_ + step) % size_);
-    std::stable_partition(others_.begin(), others_.end(), [](int other) { return sea_node_of(other) != sea_node(); });
+    std::stable_partition(others_.begin(), others_.end(), far);
+    keys_of_.resize(n);
+    places_.resize(n);
+    for (int other : others_) {
+        if (far(other)) continue;
+        const auto *theirs = static_cast<const key *>(sea_local(landing_slab_->at(other, own_keys())));
+        keys_of_[static_cast<std::size_t>(other)] = theirs;
+    }
+    return {reinterpret_cast<key *>(landing_slab_->mine(own_keys())), own};
+}
+
+// What a source has sent, when its counter has told so; `place` in my landing.
+const key *comm_onesea::keys_from(int source, std::size_t place) const
+{
+    const key *theirs = keys_of_[static_cast<std::size_t>(source)];
+    if (!theirs) return reinterpret_cast<const key *>(landing_slab_->mine(landing_at(place)));
+    std::uint64_t from = 0;
+    std::memcpy(&from, landing_slab_->mine(from_of(source)), sizeof from);
+    return theirs + from;
 }
 
 void comm_onesea::deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
                           const arrival_fn &arrived)
 {
     ++deliveries_;
+    const auto *own = reinterpret_cast<const key *>(landing_slab_->mine(own_keys()));
     for (int other : others_) {
-        const outgoing_keys &part = outgoing[static_cast<std::size_t>(other)];
+        const auto i = static_cast<std::size_t>(other);
+        const outgoing_keys &part = outgoing[i];
+        const sea_addr counter = landing_slab_->at(other, counter_of(rank_));
         if (part.place + part.keys.size() > landing_capacity_) throw std::runtime_error("a landing is too small");
-        put(landing_slab_->at(other, landing_at(part.place)), part.keys.data(), part.keys.size_bytes(),
-            landing_slab_->at(other, counter_of(rank_)), keys_sent_);
+        places_[i] = static_cast<std::uint64_t>(part.keys.data() - own);
+        if (keys_of_[i])
+            put(landing_slab_->at(other, from_of(rank_)), &places_[i], sizeof places_[i], counter, keys_sent_);
+        else
+            put(landing_slab_->at(other, landing_at(part.place)), part.keys.data(), part.keys.size_bytes(), counter,
+                keys_sent_);
     }
     for (auto i = others_.rbegin(); i != others_.rend(); ++i) {
         landing_slab_->await(counter_of(*i), deliveries_, *i);
         const incoming_keys &part = incoming[static_cast<std::size_t>(*i)];
-        arrived(*i, {reinterpret_cast<const key *>(landing_slab_->mine(landing_at(part.place))), part.count});
+        arrived(*i, {keys_from(*i, part.place), part.count});
     }
 }
 

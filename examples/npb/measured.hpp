@@ -27,7 +27,10 @@ class measured_comm final : public comm {
     int open(int partner, std::size_t capacity) override { return inner_->open(partner, capacity); }
     void connect() override { inner_->connect(); }
     std::span<const double> exchange(int channel, std::span<const double> mine, std::size_t expected) override;
-    void open_landing(std::size_t capacity) override { inner_->open_landing(capacity); }
+    std::span<key> open_landing(std::size_t capacity, std::size_t own) override
+    {
+        return inner_->open_landing(capacity, own);
+    }
     void deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
                  const arrival_fn &arrived) override;
     void start_counting() override;

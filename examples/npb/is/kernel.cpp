@@ -44,7 +44,7 @@ kernel::kernel(const problem &given, comm &peers)
       shift_(given.range_log - buckets_log_), first_key_(cut(given.keys(), me(), parts())),
       keys_(cut(given.keys(), me() + 1, parts()) - first_key_), shared_length_(buckets() + tests),
       mine_(shared_length_), shared_(parts() * shared_length_), takes_(parts() + 1), outgoing_(parts()),
-      incoming_(parts()), by_bucket_(keys_.size()), parts_(parts())
+      incoming_(parts()), parts_(parts())
 {
     make_keys(given, first_key_, keys_);
     count_buckets(0);
@@ -55,7 +55,7 @@ kernel::kernel(const problem &given, comm &peers)
         largest = std::max(largest, sum);
     }
     // A process takes buckets until it has its share, so at most one bucket more. Each iteration changes two keys.
-    peers_.open_landing(given.keys() / parts() + 1 + largest + 2 * (iterations + 1));
+    by_bucket_ = peers_.open_landing(given.keys() / parts() + 1 + largest + 2 * (iterations + 1), keys_.size());
 }
 
 // The specification's change: one key becomes small, one large.

@@ -67,7 +67,7 @@ class kernel {
     std::vector<std::size_t> takes_; // process i takes the buckets [takes_[i], takes_[i + 1])
     std::vector<outgoing_keys> outgoing_;
     std::vector<incoming_keys> incoming_;
-    std::vector<key> by_bucket_;              // my keys, bucket by bucket
+    std::span<key> by_bucket_;                // my keys, bucket by bucket
     std::vector<std::span<const key>> parts_; // the keys of my buckets, by source
     key first_value_ = 0, last_value_ = 0;
     std::uint32_t below_ = 0;  // keys in buckets below mine

@@ -66,7 +66,12 @@ class thread_comm final : public comm {
         return {link.arrived.data(), expected};
     }
 
-    void open_landing(std::size_t capacity) override { landing_.resize(capacity); }
+    std::span<key> open_landing(std::size_t capacity, std::size_t own) override
+    {
+        landing_.resize(capacity);
+        own_.resize(own);
+        return own_;
+    }
 
     void deliver(std::span<const outgoing_keys> outgoing, std::span<const incoming_keys> incoming,
                  const arrival_fn &arrived) override
@@ -111,7 +116,7 @@ class thread_comm final : public comm {
     thread_job &job_;
     int rank_;
     std::vector<channel> channels_;
-    std::vector<key> landing_;
+    std::vector<key> landing_, own_;
     key falsified_ = 0;
 };
 
