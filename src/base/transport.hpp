@@ -40,6 +40,7 @@ struct outgoing {
     bool notice = false;  // the peer learns that earlier frames were executed only together with, or after, this one
     delivery *done = nullptr;
     bool at_leisure = false; // nobody waits for `done`, unless hurry() is called
+    bool more = false;       // another one for that rank follows at once, so that both may share a packet
 };
 
 // A piece of a vector: so many bytes at a position of the target, and where they come from or go to here.

@@ -3,6 +3,7 @@
 
 #include "core/internal.hpp"
 
+#include <atomic>
 #include <cstring>
 
 namespace onesea::coll {
@@ -69,16 +70,21 @@ core_courier &the_courier()
 
 int core_courier::send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent)
 {
+    if (!sent) {
+        alignas(8) std::byte header[sizeof e + short_bytes];
+        std::memcpy(header, &e, sizeof e);
+        if (bytes > 0) std::memcpy(header + sizeof e, data, bytes);
+        return core::send_untold(rank, core::am_collective, header, sizeof e + bytes, nullptr, 0);
+    }
+    if (bytes <= core::most_untold(rank, sizeof e)) {
+        const int status = core::send_untold(rank, core::am_collective, &e, sizeof e, data, bytes);
+        if (status == SEA_OK) std::atomic_ref(sent->value).fetch_add(1, std::memory_order_release);
+        return status;
+    }
     sea_opts opts = SEA_OPTS_INIT;
     opts.flags = SEA_NOWAIT;
-    if (sent) {
-        opts.origin_counter = sent;
-        return core::send_internal_am(rank, core::am_collective, &e, sizeof e, data, bytes, &opts);
-    }
-    alignas(8) std::byte header[sizeof e + short_bytes];
-    std::memcpy(header, &e, sizeof e);
-    if (bytes > 0) std::memcpy(header + sizeof e, data, bytes);
-    return core::send_internal_am(rank, core::am_collective, header, sizeof e + bytes, nullptr, 0, &opts);
+    opts.origin_counter = sent;
+    return core::send_internal_am(rank, core::am_collective, &e, sizeof e, data, bytes, &opts);
 }
 
 int core_courier::wait(bool (*ready)(void *), void *argument, nanoseconds deadline)

@@ -50,6 +50,13 @@ void bump(sea_counter *counter) { std::atomic_ref(counter->value).fetch_add(1, s
 
 namespace {
 
+// For the end of an operation with these options, before a fence does. Whoever may start by it is kept waiting by
+// nobody.
+bool nobody_waits(const sea_opts *opts)
+{
+    return opts && (opts->flags & (SEA_NOWAIT | SEA_ORDERED)) == SEA_NOWAIT && !opts->op && !opts->remote_counter;
+}
+
 operation *prepare(operation *op, int target, const sea_opts *opts)
 {
     op->delivery::settled = core::settled;
@@ -78,6 +85,7 @@ operation *begin(int target, const sea_opts *opts)
     peer &p = e.peer_of(target);
     op->epoch = p.epoch;
     ++p.unfinished[op->epoch];
+    op->at_leisure = nobody_waits(opts) && !std::exchange(p.was_fenced, false);
     if (opts && (opts->flags & SEA_ORDERED)) {
         op->order = ordering::write;
         ++p.ordered;
@@ -99,7 +107,7 @@ start_time when_to_start(operation *op)
     auto &e = engine();
     if (op->after == SEA_OP_ALL) {
         if (e.operations.oldest() != op || e.quick_unfinished > 0) {
-            if (++e.waiting_for_all == 1 && e.quick_unfinished > 0) hurry_all(); // none is added while one waits
+            if (++e.waiting_for_all == 1) hurry_all(); // what is at leisure; none is added while one waits
             wait_in_line(op);
             return start_time::later;
         }

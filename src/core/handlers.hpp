@@ -20,6 +20,7 @@ struct handler_task {
     enum class kind : std::uint8_t { message, completion, death, error };
     kind what = kind::message;
     bool ordered = false;
+    bool untold = false;      // the origin does not wait for its end
     bool pulls = false;       // its data stays at the origin until a place for it is known
     std::uint16_t number = 0; // of its handler; error: the operation's kind
     int source = -1;

@@ -33,6 +33,13 @@ enum internal_am : int {
 int register_internal_am(int id, sea_am_header_fn fn, void *context);
 int send_internal_am(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
                      std::size_t data_bytes, const sea_opts *opts);
+// The same with copied data, and this rank does not hear of its end: nothing comes back but the acknowledgement, with
+// what goes that way later. It arrives unless the rank ends or the link fails. Complete on return; no fence waits for
+// it.
+int send_untold(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
+                std::size_t data_bytes);
+// The most data that it takes beside such a header.
+std::size_t most_untold(int rank, std::size_t header_bytes);
 
 // Calls: messages whose end brings an answer, so that nothing but a request and its answer travels.
 

@@ -24,20 +24,31 @@ static_assert(sizeof(message_head) == 16);
 
 constexpr std::size_t pad(std::size_t n) { return (n + 7) / 8 * 8; }
 
+// What a message begins with.
+struct message_begin {
+    alignas(8) std::byte bytes[sizeof(message_head) + SEA_AM_HEADER_MAX]; // a kilobyte: not cleared
+    std::size_t length;
+
+    message_begin(const void *header, std::size_t header_bytes, std::uint64_t counter)
+        : length(sizeof(message_head) + pad(header_bytes))
+    {
+        const message_head head{std::uint32_t(header_bytes), 0, counter};
+        std::memcpy(bytes, &head, sizeof head);
+        if (header_bytes) std::memcpy(bytes + sizeof head, header, header_bytes);
+        std::memset(bytes + sizeof head + header_bytes, 0, pad(header_bytes) - header_bytes);
+    }
+};
+
 } // namespace
 
 void start_message(operation *op, const sending &s, bool ordered, place counter)
 {
     transport *t = engine().route(s.rank);
     if (!t) return note_error(op, SEA_ERR_DEAD, fmt::format("rank {} has ended", s.rank));
-    alignas(8) std::byte prefix[sizeof(message_head) + SEA_AM_HEADER_MAX]; // a kilobyte: not cleared
-    message_head head{std::uint32_t(s.header_bytes), 0, counter.position};
-    std::memcpy(prefix, &head, sizeof head);
-    if (s.header_bytes) std::memcpy(prefix + sizeof head, s.header, s.header_bytes);
+    const message_begin begin(s.header, s.header_bytes, counter.position);
     outgoing m;
-    m.prefix = prefix;
-    m.prefix_bytes = sizeof head + pad(s.header_bytes);
-    std::memset(prefix + sizeof head + s.header_bytes, 0, pad(s.header_bytes) - s.header_bytes);
+    m.prefix = begin.bytes;
+    m.prefix_bytes = begin.length;
     const bool fits = t->fits_frame(s.rank, m.prefix_bytes + s.data_bytes);
     const bool eager = s.data_bytes == 0 || (fits && s.data_bytes <= t->tuning(s.rank).eager);
     std::uint64_t long_bytes = s.data_bytes;
@@ -98,6 +109,7 @@ void answer(const handler_task &task, int status)
     std::uint64_t old;
     if (status == SEA_OK && head.counter) status = own_update(head.counter, SEA_ATOMIC_ADD, 8, 1, 0, &old);
     if (task.pulls && task.ordered) e.handlers.resume(task.source);
+    if (task.untold) return;
     send_done(task.source, task.id, status);
 }
 
@@ -234,6 +246,7 @@ void receive_message(int source, const frame &head, std::span<const std::byte> p
     task.number = head.aux;
     task.id = head.id;
     task.ordered = head.flags & frame_flags::ordered;
+    task.untold = head.flags & frame_flags::untold;
     task.pulls = is_long;
     task.header_bytes = sizes.header_bytes;
     task.data_bytes = payload.size() - body;
@@ -255,6 +268,36 @@ int send_internal_am(int rank, int id, const void *header, std::size_t header_by
 {
     if (int s = check_started("send_internal_am")) return s;
     return send({rank, id, header, header_bytes, data, data_bytes}, opts);
+}
+
+int send_untold(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
+                std::size_t data_bytes)
+{
+    if (int s = check_started("send_untold")) return s;
+    const message_begin begin(header, header_bytes, 0);
+    outgoing m;
+    m.head.type = frame_type::am;
+    m.head.flags = frame_flags::untold;
+    m.head.aux = std::uint16_t(id);
+    m.prefix = begin.bytes;
+    m.prefix_bytes = begin.length;
+    m.payload = data;
+    m.bytes = data_bytes;
+    locked lock = enter();
+    transport *t = engine().route(rank);
+    if (!t) return fail(SEA_ERR_DEAD, "rank {} has ended", rank);
+    count(rank, &pair_counts::messages, header_bytes + data_bytes, 0);
+    t->send(rank, m);
+    started();
+    return SEA_OK;
+}
+
+std::size_t most_untold(int rank, std::size_t header_bytes)
+{
+    constexpr std::size_t copied = 8192;
+    const transport *t = engine().route(rank);
+    const std::size_t before = sizeof(message_head) + pad(header_bytes);
+    return t ? std::min({t->max_frame(rank) - before, std::size_t(t->tuning(rank).eager), copied}) : 0;
 }
 
 } // namespace onesea::core

@@ -42,6 +42,7 @@ struct operation_state {
     bool local_at_end = false;   // the origin's buffer is in use until the end
     bool result_is_ours = false; // memory belongs to the blocking call, not to the program
     bool call_waits = false;     // its call returns when it is locally complete, not before
+    bool at_leisure = false;     // nothing waits for its end but a fence, or what starts after all
     bool awaits_reply = false;   // its messages being executed is not its end: an answer comes
     ordering order = ordering::none;
     bool in_line = false;      // in its peer's in_order

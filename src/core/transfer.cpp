@@ -16,7 +16,7 @@ namespace onesea::core {
 namespace {
 
 // Longer puts refer to the program's buffer until they are there: who waits for local completion would rather have
-// the copy, who does not wait would not.
+// the copy, who does not wait would not, except where a copy spares an acknowledgement beside a signal.
 constexpr std::size_t copy_limit = 8192, copy_limit_nowait = 1024;
 
 // SEA_OK: a part was done; not_native: it needs a message; else the error has been noted.
@@ -122,9 +122,12 @@ void send_put(operation *op, place target, const void *source, std::size_t bytes
     m.head.position = target.position;
     m.payload = source;
     m.bytes = bytes;
-    m.borrow = bytes > (op->call_waits ? copy_limit : copy_limit_nowait) || !t->fits_frame(target.rank, bytes);
-    m.ordered = ordered;
+    const bool copy = op->call_waits || (op->at_leisure && !op->signals.empty());
+    m.borrow = bytes > (copy ? copy_limit : copy_limit_nowait) || !t->fits_frame(target.rank, bytes);
+    m.more = !op->signals.empty() && t->fits_frame(target.rank, bytes);
+    m.ordered = ordered || m.more; // as the signals are: what is unordered goes in other packets
     op->local_at_end |= m.borrow;
+    m.at_leisure = op->at_leisure && !op->local_at_end;
     send_message(op, target.rank, m, ends_by::execution);
 }
 
@@ -192,6 +195,8 @@ void start_signal(operation *op, const operation::signal &signal, bool more)
     m.payload = &signal.value;
     m.bytes = sizeof signal.value;
     m.ordered = true;
+    m.more = more;
+    m.at_leisure = op->at_leisure && !op->local_at_end;
     send_message(op, word.rank, m, ends_by::execution);
 }
 

@@ -91,6 +91,7 @@ class net_transport final : public transport {
         endpoint where;
         int rank = -1;
         bool touched = false, active = false;
+        bool due = false;    // it wants to send; more is to come first
         bool waits = false;  // the kernel took nothing when it was its turn
         unsigned lately = 0; // packets since the last look for the busiest peer
     };
@@ -227,9 +228,10 @@ void net_transport::send(int rank, const outgoing &message)
         if (message.done) message.done->settled(message.done, SEA_ERR_DEAD);
         return;
     }
-    const bool more = p->link->send(message);
+    p->due |= p->link->send(message);
     activate(*p);
-    if (!p->touched && more) pump(*p, io_.now()); // else poll() sends what it gathers, with the acknowledgement
+    // Where it was touched, poll() sends what it gathers, with the acknowledgement.
+    if (!message.more && std::exchange(p->due, false) && !p->touched) pump(*p, io_.now());
     if (p->link->has_queued()) holds_.store(true, std::memory_order_relaxed);
 }
 

@@ -111,6 +111,27 @@ TEST(net_transport, sends_ten_thousand_small_messages_in_few_packets)
     EXPECT_LT(p.counts[0].row_of(1).counts.packets_out, w.size() / 20);
 }
 
+// Both at once, also while something else is under way and others would wait for company.
+TEST(net_transport, sends_what_follows_at_once_in_the_same_packet)
+{
+    pair p("127.0.0.1", secure_mode::auth, 1500);
+    auto data = noise(8);
+    wait_for w[6];
+    for (int i = 0; i < 6; i += 2) {
+        const std::uint64_t before = p.counts[0].row_of(1).counts.packets_out;
+        outgoing first = put(8 * std::size_t(i), data, &w[i]), second = put(8 * std::size_t(i) + 8, data, &w[i + 1]);
+        first.ordered = second.ordered = true;
+        first.more = true;
+        p.ends[0]->send(1, first);
+        EXPECT_EQ(p.counts[0].row_of(1).counts.packets_out, before);
+        p.ends[0]->send(1, second);
+        EXPECT_EQ(p.counts[0].row_of(1).counts.packets_out, before + 1) << i;
+    }
+    p.ends[0]->flush();
+    ASSERT_TRUE(p.run([&] { return p.ends[0]->idle(); }));
+    for (auto &one : w) ASSERT_EQ(one.status, SEA_OK);
+}
+
 TEST(net_transport, settles_with_dead_what_was_sent_to_a_rank_that_ended)
 {
     pair p("127.0.0.1");
