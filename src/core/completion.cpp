@@ -50,8 +50,7 @@ void bump(sea_counter *counter) { std::atomic_ref(counter->value).fetch_add(1, s
 
 namespace {
 
-// For the end of an operation with these options, before a fence does. Whoever may start by it is kept waiting by
-// nobody.
+// Whether nothing can wait for the end of an operation with these options but a fence, or what starts after all.
 bool nobody_waits(const sea_opts *opts)
 {
     return opts && (opts->flags & (SEA_NOWAIT | SEA_ORDERED)) == SEA_NOWAIT && !opts->op && !opts->remote_counter;

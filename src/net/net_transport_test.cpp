@@ -119,12 +119,12 @@ TEST(net_transport, sends_what_follows_at_once_in_the_same_packet)
     wait_for w[6];
     for (int i = 0; i < 6; i += 2) {
         const std::uint64_t before = p.counts[0].row_of(1).counts.packets_out;
-        outgoing first = put(8 * std::size_t(i), data, &w[i]), second = put(8 * std::size_t(i) + 8, data, &w[i + 1]);
-        first.ordered = second.ordered = true;
-        first.more = true;
-        p.ends[0]->send(1, first);
+        outgoing ahead = put(8 * std::size_t(i), data, &w[i]), behind = put(8 * std::size_t(i) + 8, data, &w[i + 1]);
+        ahead.ordered = behind.ordered = true;
+        ahead.more = true;
+        p.ends[0]->send(1, ahead);
         EXPECT_EQ(p.counts[0].row_of(1).counts.packets_out, before);
-        p.ends[0]->send(1, second);
+        p.ends[0]->send(1, behind);
         EXPECT_EQ(p.counts[0].row_of(1).counts.packets_out, before + 1) << i;
     }
     p.ends[0]->flush();
