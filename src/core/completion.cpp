@@ -53,7 +53,8 @@ namespace {
 // Whether nothing can wait for the end of an operation with these options but a fence, or what starts after all.
 bool nobody_waits(const sea_opts *opts)
 {
-    return opts && (opts->flags & (SEA_NOWAIT | SEA_ORDERED)) == SEA_NOWAIT && !opts->op && !opts->remote_counter;
+    return opts && (opts->flags & (SEA_NOWAIT | SEA_ORDERED)) == SEA_NOWAIT && !opts->op && !opts->remote_counter &&
+           opts->after == SEA_OP_NONE && engine().waiting_for_all == 0;
 }
 
 operation *prepare(operation *op, int target, const sea_opts *opts)
@@ -85,6 +86,7 @@ operation *begin(int target, const sea_opts *opts)
     op->epoch = p.epoch;
     ++p.unfinished[op->epoch];
     op->at_leisure = nobody_waits(opts) && !std::exchange(p.was_fenced, false);
+    e.at_leisure += op->at_leisure;
     if (opts && (opts->flags & SEA_ORDERED)) {
         op->order = ordering::write;
         ++p.ordered;
@@ -106,7 +108,8 @@ start_time when_to_start(operation *op)
     auto &e = engine();
     if (op->after == SEA_OP_ALL) {
         if (e.operations.oldest() != op || e.quick_unfinished > 0) {
-            if (++e.waiting_for_all == 1) hurry_all(); // what is at leisure; none is added while one waits
+            const bool first = ++e.waiting_for_all == 1; // none of the two kinds is added while one waits
+            if (first && e.quick_unfinished + e.at_leisure > 0) hurry_all();
             wait_in_line(op);
             return start_time::later;
         }
@@ -218,6 +221,7 @@ void complete(operation *op, int status)
 {
     auto &e = engine();
     op->status = status;
+    e.at_leisure -= std::exchange(op->at_leisure, false);
     local_completion(op);
     if (op->remote_counter) bump(op->remote_counter);
     if (!op->external) {

@@ -73,6 +73,7 @@ class engine_state final : public sink {
     handler_queue handlers;
     std::deque<std::uint32_t> startable; // deferred operations whose condition has come true
     std::uint32_t quick_unfinished = 0;  // puts without an operation
+    std::uint32_t at_leisure = 0;        // unfinished operations whose end nothing asked for
     std::uint32_t waiting_for_all = 0;   // operations that wait for all earlier ones
 
     peer &peer_of(int rank);
