@@ -161,7 +161,7 @@ class link {
     std::uint32_t release_;                       // as many need not wait for company
     std::uint32_t seen_bytes_ = 0;                // so many were there when it was looked at last and had to wait,
     std::uint32_t seen_after_ = 0;                // so long after the first look
-    bool company_over_ = false;                   // an acknowledgement has ended the wait
+    std::uint32_t queued_ = 0;                    // messages since the outbox was empty
     ring_queue<std::unique_ptr<bundle>> bundles_; // by number from first_bundle_; acked ones leave at the front
     std::uint64_t first_bundle_ = 0;
     ring_queue<piece> again_; // to be sent again
@@ -186,8 +186,8 @@ class link {
         std::uint32_t notices = 0; // to have come first
     };
     ring_queue<settling> settling_;
-    std::uint32_t queued_ = 0; // messages since the outbox was empty
-    std::uint8_t doubts_ = 0;  // losses while there were trains; each doubles the time until there are again
+    std::uint32_t peer_waits_ = 0; // the newest packet that is there has a number so much above largest_acked_
+    std::uint8_t doubts_ = 0;      // losses while there were trains; each doubles the time until there are again
     std::uint8_t probes_due_ = 0;
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
@@ -196,8 +196,9 @@ class link {
     bool hurried_ : 1 = false;                         // somebody waits: one has to ask
     bool rest_follows_ : 1 = false;
     bool any_lost_ : 1 = false;
-    bool any_acked_ = false, any_in_ = false, ack_now_ = false;
-    bool crowd_came_ = false;       // when something waited for company the last time
+    bool any_in_ = false, ack_now_ = false;
+    bool company_over_ = false;     // an acknowledgement has ended the wait for company
+    bool crowd_came_ = false;       // when something waited for it the last time
     std::uint64_t tell_at_ = never; // the peer, that the link was given up
 
     // receiving
@@ -258,6 +259,8 @@ class link {
     void packet_acked(sent_packet &p);
     void note_loss();
     void note_round_trip(std::uint64_t ns, std::uint64_t peer_delay);
+    void note_newest(const ack_block &ack);
+    std::uint64_t newest_behind(const sent_packet &p) const;
     void find_lost(std::uint64_t now);
     void take_bundle(const packet_view &packet);
     void take_part(const packet_view &packet);

@@ -296,10 +296,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         bundle_acked(bundles_.front().get());
         drop_front_bundle();
     }
-    if (!any_acked_ || ack.fixed.largest > largest_acked_) {
-        any_acked_ = true;
-        largest_acked_ = ack.fixed.largest;
-    }
+    note_newest(ack.fixed);
     find_lost(now);
     drop_acked();
     if (any) {
@@ -311,15 +308,31 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
     adapt_to_path();
 }
 
+// What waits for a missing bundle is not acknowledged, but shows that this one is late.
+void link::note_newest(const ack_block &ack)
+{
+    std::uint64_t newest = largest_acked_ + peer_waits_;
+    if (ack.largest + ack.waiting < next_packet_) newest = std::max(newest, ack.largest + ack.waiting);
+    largest_acked_ = std::max(largest_acked_, ack.largest);
+    peer_waits_ = std::uint32_t(std::max(newest, largest_acked_) - largest_acked_);
+}
+
+// Of the packets sent behind it, that have come; its own number, if there is none.
+std::uint64_t link::newest_behind(const sent_packet &p) const
+{
+    return std::max(p.number, largest_acked_ + (p.bundle == first_bundle_ ? peer_waits_ : 0));
+}
+
 void link::find_lost(std::uint64_t now)
 {
     loss_check_at_ = never;
     bool lost = false;
-    for (std::size_t i = 0; i < sent_.size() && sent_[i].number < largest_acked_; ++i) {
+    for (std::size_t i = 0; i < sent_.size() && sent_[i].number < largest_acked_ + peer_waits_; ++i) {
         sent_packet &p = sent_[i];
-        if (p.state != sent_packet::flying) continue;
+        const std::uint64_t behind = newest_behind(p) - p.number;
+        if (p.state != sent_packet::flying || behind == 0) continue;
         std::uint64_t late = p.at + rtt_.reorder_after();
-        if (largest_acked_ - p.number < packet_threshold && now < late) {
+        if (behind < packet_threshold && now < late) {
             loss_check_at_ = std::min(loss_check_at_, late);
             continue;
         }

@@ -269,6 +269,7 @@ std::size_t link::write_ack_block(std::byte *to, std::uint64_t now, std::size_t 
     ack.delay_ns = std::uint32_t(std::min<std::uint64_t>(now - largest_in_at_, UINT32_MAX));
     ack.window = std::uint32_t(grant_);
     ack.notices = notices_out_;
+    if (!held_.empty()) ack.waiting = std::uint32_t(packets_seen_.highest() - largest_in_);
     std::uint64_t words[max_ack_words];
     const unsigned most = one_word_tells_all() ? 1 : max_ack_words;
     auto count = unsigned(std::min<std::size_t>(most, (room - ack_fixed_bytes) / 8));

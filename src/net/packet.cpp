@@ -70,7 +70,7 @@ static bool read_ack(std::span<const std::byte> bytes, ack_view *ack)
     std::memcpy(&ack->fixed, bytes.data(), ack_fixed_bytes);
     ack->words = bytes.data() + ack_fixed_bytes;
     ack->count = unsigned((bytes.size() - ack_fixed_bytes) / 8);
-    return ack->fixed.zero == 0 && ack->fixed.largest <= last_packet_number;
+    return ack->fixed.largest <= last_packet_number;
 }
 
 bool check_frames(std::span<const std::byte> content)

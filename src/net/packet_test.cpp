@@ -201,7 +201,6 @@ TEST(packet, is_refused_for_each_wrong_field)
                               {3, 0xff} /* ack too long */,
                               {11, 1} /* rank */,
                               {23, 1} /* number */,
-                              {header_bytes + 28, 1} /* reserved */,
                               {header_bytes + 40 + 4, 0xff} /* frame too long */,
                               {header_bytes + 40 + 7, 0xff} /* length that overflows */};
     for (auto c : changes) {
@@ -320,6 +319,24 @@ TEST(crypto, closes_a_link_as_the_vectors_say)
         EXPECT_FALSE(other.link().has_failed());
         EXPECT_EQ(other.next(1'000'000'000), "") << "nothing is answered";
     }
+}
+
+TEST(crypto, tells_of_what_waits_as_the_vectors_say)
+{
+    auto v = vectors();
+    wire_end one(1, 2, secure_mode::auth), two(2, 1, secure_mode::auth);
+    bytes early = sample(8, tag_bytes);
+    packet_header h;
+    std::memcpy(&h, early.data(), sizeof h);
+    h.flags |= packet_flags::ordered;
+    h.number = 6;
+    h.bundle = 4;
+    write_header(early.data(), h);
+    crypto(secure_mode::auth).seal(one.link().keys_out(), h.number, early);
+    EXPECT_EQ(to_hex(early), v["auth, packet that waits"]);
+    two.hear(v["auth, packet"], 4000);
+    two.hear(v["auth, packet that waits"], 4500);
+    EXPECT_EQ(two.next(5000), v["auth, acknowledgement while it waits"]);
 }
 
 TEST(crypto, gives_a_link_up_as_the_vectors_say)
