@@ -81,6 +81,18 @@ int fetch(const char *function, std::span<std::byte> to, sea_addr source, const 
 // A get of a layer to memory of the program.
 int fetch(const char *function, std::span<std::byte> to, sea_addr source, const std::shared_ptr<late_end> &late);
 
+// Puts with signals of a layer above, of which nothing but these counts tells: no fence has their errors, no callback
+// hears of them. It lives as long as one of them has not ended.
+struct put_counts {
+    std::uint64_t started = 0;    // under the lock
+    sea_counter local{}, ended{}; // so many of them have let go of their sources, are over
+};
+// Puts `bytes` (0 is allowed) and then adds 1 to the word, and waits for nothing; who needs its end soon hurries.
+int put_signal(sea_addr target, const void *source, std::size_t bytes, sea_addr word,
+               const std::shared_ptr<put_counts> &counts);
+// Somebody waits now for the end of all that was sent to that rank.
+void hurry_to(int rank);
+
 // The global heap of a rank as this process works on it; heap is nullptr if the rank is of another node.
 struct heap_view {
     shm::heap *heap = nullptr;

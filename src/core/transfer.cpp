@@ -266,7 +266,14 @@ namespace {
 
 bool ordered(const sea_opts *opts) { return opts && (opts->flags & SEA_ORDERED); }
 
-int put_with_signal(place target, const void *source, std::size_t bytes, operation::signal signal, const sea_opts *opts)
+void count_end(operation *op)
+{
+    bump(&static_cast<put_counts *>(const_cast<void *>(op->owner.get()))->ended);
+    nudge(engine_held);
+}
+
+int put_with_signal(place target, const void *source, std::size_t bytes, operation::signal signal, const sea_opts *opts,
+                    const std::shared_ptr<put_counts> &counts = nullptr)
 {
     locked lock = enter();
     if (int s = check_after(opts)) return s;
@@ -275,6 +282,12 @@ int put_with_signal(place target, const void *source, std::size_t bytes, operati
     remember_carrier(rank);
     count(rank, &pair_counts::puts, bytes, 0);
     operation *op = begin(rank, opts);
+    if (counts) {
+        op->owner = counts;
+        op->finished = count_end;
+        op->origin_counter = &counts->local;
+        ++counts->started;
+    }
     bool in_order = ordered(opts);
     if (signal.word) op->signals.push_back(signal);
     signal_counter(op, opts);
@@ -327,6 +340,22 @@ int get(const char *function, void *target, place source, std::size_t bytes, con
     if (in_order) op->order = ordering::read;
     run_or_defer(op, [=](operation *o) { start_get(o, target, source, bytes, in_order); });
     return conclude(lock, op, opts, true);
+}
+
+int put_signal(sea_addr target, const void *source, std::size_t bytes, sea_addr word,
+               const std::shared_ptr<put_counts> &counts)
+{
+    sea_opts opts = SEA_OPTS_INIT;
+    opts.flags = SEA_NOWAIT;
+    const place signal = place_of(word), at = bytes ? place_of(target) : signal;
+    if (int s = check_transfer("a put of the library", at, source, bytes, &opts)) return s;
+    return put_with_signal(at, source, bytes, {signal, 1, SEA_SIGNAL_ADD}, &opts, counts);
+}
+
+void hurry_to(int rank)
+{
+    const locked lock = enter();
+    hurry(rank);
 }
 
 } // namespace onesea::core

@@ -36,13 +36,6 @@ std::shared_ptr<graph> find_graph(const char *function, sea_neighbors name)
 
 std::uint64_t load(const sea_counter &c) { return __atomic_load_n(&c.value, __ATOMIC_ACQUIRE); }
 
-// Of this thread's limit.
-double seconds_left()
-{
-    const nanoseconds until = core::thread_deadline();
-    return until == never ? SEA_FOREVER : double(until - std::min(until, now_ns())) * 1e-9;
-}
-
 int break_down(graph &g, int status, int whom, std::string reason)
 {
     if (g.broken == SEA_OK) {
@@ -147,31 +140,31 @@ awaited releases(const graph &g, std::uint64_t step)
 
 int give_up_buffers(graph &g, std::uint64_t step)
 {
-    sea_opts o = SEA_OPTS_INIT;
-    o.flags = SEA_NOWAIT;
     for (sea_addr word : g.release)
-        if (int s = sea_put_signal(SEA_NULL, nullptr, 0, word + step % 2 * sizeof(sea_counter), 1, SEA_SIGNAL_ADD, &o))
+        if (int s = core::put_signal(SEA_NULL, nullptr, 0, word + step % 2 * sizeof(sea_counter), g.puts))
             return operation_failed(g, s);
     return SEA_OK;
 }
 
 int send_all(graph &g, std::uint64_t step)
 {
-    sea_opts o = SEA_OPTS_INIT;
-    for (std::size_t i = 0; i < g.targets.size(); ++i) {
-        const graph::outgoing_edge &t = g.targets[i];
-        o.op = &g.puts[i];
-        if (int s = sea_put_signal(t.to[step % 2], t.from, t.bytes, t.arrived[step % 2], 1, SEA_SIGNAL_ADD, &o))
+    for (const graph::outgoing_edge &t : g.targets)
+        if (int s = core::put_signal(t.to[step % 2], t.from, t.bytes, t.arrived[step % 2], g.puts))
             return operation_failed(g, s);
-    }
     return SEA_OK;
 }
 
-int end_puts(graph &g)
+// Of all puts so far: `local`, `ended`. Nobody else starts some meanwhile.
+bool all_counted(const graph &g, sea_counter core::put_counts::*which)
 {
-    const int s = sea_wait_all(g.puts.data(), int(g.puts.size()), seconds_left());
-    if (s == SEA_OK || s == SEA_ERR_TIMEOUT) return s;
-    return operation_failed(g, s);
+    return load((*g.puts).*which) >= g.puts->started;
+}
+
+template <sea_counter core::put_counts::*Which>
+int await_puts(graph &g)
+{
+    auto ready = [](void *argument) { return all_counted(*static_cast<graph *>(argument), Which); };
+    return ready(&g) ? SEA_OK : core::wait_until(ready, &g, core::thread_deadline());
 }
 
 int start(graph &g)
@@ -182,29 +175,19 @@ int start(graph &g)
         if (int s = give_up_buffers(g, step)) return s;
     if (g.releasing > 0 && step > 2)
         if (int s = await(g, releases(g, step - 1))) return s;
-    if (int s = end_puts(g)) return s;
     g.step = step;
     g.under_way = true;
     g.half_started = false;
     return send_all(g, step);
 }
 
-int finish_step(graph &g)
-{
-    for (sea_op op : g.puts)
-        if (int s = sea_wait_local(op, seconds_left())) {
-            if (s == SEA_ERR_TIMEOUT) return s;
-            return operation_failed(g, s);
-        }
-    g.under_way = false;
-    return SEA_OK;
-}
-
 int await_step(graph &g)
 {
     if (!g.under_way) return fail(SEA_ERR_STATE, "sea_neighbors_wait: no step is under way");
-    const int s = await(g, arrivals(g));
-    return s ? s : finish_step(g);
+    if (int s = await(g, arrivals(g))) return s;
+    if (int s = await_puts<&core::put_counts::local>(g)) return s;
+    g.under_way = false;
+    return SEA_OK;
 }
 
 // The neighbours may wait for what will not come.
@@ -236,20 +219,12 @@ int unless_broken(graph &g, int (*call)(graph &))
     return g.broken == SEA_OK ? call(g) : set_error(g.broken, g.reason);
 }
 
-// Nothing that this member sent is under way after it. SEA_OK or SEA_ERR_TIMEOUT; what failed has broken the graph.
+// Nothing that this member sent is under way after it. SEA_OK or SEA_ERR_TIMEOUT.
 int end_sending(graph &g)
 {
-    auto ended = [&](int status) {
-        if (status != SEA_OK && status != SEA_ERR_TIMEOUT) operation_failed(g, status);
-        return status != SEA_ERR_TIMEOUT;
-    };
-    for (sea_op &op : g.puts) {
-        if (!ended(sea_wait(op, seconds_left()))) return SEA_ERR_TIMEOUT;
-        op = SEA_OP_NONE;
-    }
-    for (sea_addr word : g.release)
-        if (!ended(sea_fence(sea_addr_rank(word)))) return SEA_ERR_TIMEOUT;
-    return SEA_OK;
+    if (!all_counted(g, &core::put_counts::ended))
+        for (const graph::neighbour &n : g.neighbours) core::hurry_to(n.rank);
+    return await_puts<&core::put_counts::ended>(g);
 }
 
 bool others_have_left(const graph &g)
@@ -348,10 +323,10 @@ int sea_neighbors_test(sea_neighbors name, int *done)
         const awaited what = arrivals(g);
         if (!has_come(what)) sea_poll();
         *done = come_or_broken(g, what) && has_come(what);
-        if (!*done) return g.broken == SEA_OK ? SEA_OK : set_error(g.broken, g.reason);
-        for (sea_op op : g.puts)
-            if (sea_wait_local(op, 0) == SEA_ERR_TIMEOUT) *done = 0;
-        return *done ? finish_step(g) : SEA_OK;
+        if (!*done) return g.broken == SEA_OK ? int(SEA_OK) : set_error(g.broken, g.reason);
+        *done = all_counted(g, &core::put_counts::local);
+        if (*done) g.under_way = false;
+        return int(SEA_OK);
     });
 }
 

@@ -17,11 +17,13 @@
 // failed.
 #pragma once
 
+#include "core/internal.hpp"
 #include "onesea/neighbors.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -92,9 +94,9 @@ struct graph {
     std::vector<neighbour> neighbours;
     std::vector<sea_addr> release; // released[2] of each source that no edge leads back to: that of parity 0
     std::uint32_t releasing = 0;   // targets that release
-    std::vector<sea_op> puts;      // of the last step
-    std::vector<int> ranks;        // of the team, sorted; empty: all of the world
-    std::uint64_t step = 0;        // started
+    std::shared_ptr<core::put_counts> puts = std::make_shared<core::put_counts>();
+    std::vector<int> ranks; // of the team, sorted; empty: all of the world
+    std::uint64_t step = 0; // started
     bool under_way = false;
     bool half_started = false; // its releases are out
     bool leaving = false;      // the neighbours have been told

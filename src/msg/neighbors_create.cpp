@@ -136,7 +136,6 @@ int connect_targets(graph &g, int me, const std::vector<member_card> &cards, oth
         if (!leads_to(g.places.in, edge.member)) releasing.insert(edge.member);
     }
     g.releasing = std::uint32_t(releasing.size());
-    g.puts.assign(g.targets.size(), SEA_OP_NONE);
     return SEA_OK;
 }
 

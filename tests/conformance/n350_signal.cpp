@@ -2,6 +2,8 @@
 // A put with a signal: whoever sees the signal sees the data. SEA_ORDERED: later ones do not overtake.
 #include "places.hpp"
 
+#include "onesea/neighbors.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -233,7 +235,7 @@ double packets_of(run &t, int other, Round &&round)
 } // namespace
 
 // The signal goes with its data, and the acknowledgement with what comes back anyway.
-STEP(357, who_exchanges_data_with_signals_or_meets_in_barriers_sends_a_packet_each_time)
+STEP(357, who_exchanges_data_with_neighbours_or_meets_in_barriers_sends_a_packet_each_time)
 {
     const int other = 1 - t.rank;
     place data(kind::heap, 8192), signal(kind::heap, 64);
@@ -256,6 +258,15 @@ STEP(357, who_exchanges_data_with_signals_or_meets_in_barriers_sends_a_packet_ea
         CHECK(packets < 1.5);
     }
     CHECK(packets_of(t, other, [&] { CHECK_OK(sea_barrier(SEA_TEAM_WORLD)); }) < 1.5);
+    const sea_neighbor edge{other, 1000};
+    sea_neighbors graph;
+    REQUIRE_OK(sea_neighbors_create(SEA_TEAM_WORLD, &edge, 1, &edge, 1, &graph));
+    const double packets = packets_of(t, other, [&] {
+        CHECK_OK(sea_neighbors_start(graph));
+        CHECK_OK(sea_neighbors_wait(graph));
+    });
+    CHECK(packets < 1.5);
+    CHECK_OK(sea_neighbors_free(graph));
     CHECK_OK(sea_fence_all());
     t.sync();
 }
