@@ -70,10 +70,8 @@ acp_handle_t flight::join(sea_addr to, const void *from, std::size_t bytes)
     guard lock(mutex_);
     if (queue_.empty() || !queue_.back().open) return 0;
     access &before = queue_.back();
-    sea_opts opts = SEA_OPTS_INIT;
-    opts.flags = SEA_JOIN;
-    opts.op = &before.op;
-    if (sea_put(to, from, bytes, &opts) != SEA_OK) {
+    joining_.op = &before.op;
+    if (sea_put(to, from, bytes, &joining_) != SEA_OK) {
         before.open = false;
         return 0;
     }

@@ -67,11 +67,18 @@ class flight {
     std::atomic<std::size_t> size_{0};
     short_lock mutex_;
     std::condition_variable_any front_free_;
-    bool front_taken_ = false;   // a thread waits for the front, without the lock
-    std::deque<access> queue_;   // its elements do not move
-    std::deque<handles> failed_; // for start conditions; in order
-    acp_handle_t forgotten_ = 0; // up to here there are failures that are not in it any more
+    bool front_taken_ = false;             // a thread waits for the front, without the lock
+    std::deque<access> queue_;             // its elements do not move
+    sea_opts joining_ = options_to_join(); // one for all: what was just stored is read more slowly
+    std::deque<handles> failed_;           // for start conditions; in order
+    acp_handle_t forgotten_ = 0;           // up to here there are failures that are not in it any more
 
+    static sea_opts options_to_join()
+    {
+        sea_opts opts = SEA_OPTS_INIT;
+        opts.flags = SEA_JOIN;
+        return opts;
+    }
     acp_handle_t next()
     {
         const acp_handle_t handle = last_.load(std::memory_order_relaxed) + 1;
