@@ -90,10 +90,10 @@ command launch_openmpi(const std::string &launcher, int ranks, bool net)
 void find_one(std::vector<peer> &found, const std::string &name, const std::string &launcher, const char *pattern)
 {
     const auto program = in_path(launcher);
-    const auto rma = find_own_program("onesea-bench-peer-" + name + "-rma");
-    const auto pingpong = find_own_program("onesea-bench-peer-" + name + "-pingpong");
-    const auto empty = find_own_program("onesea-bench-peer-" + name + "-empty");
-    if (!program || !rma || !pingpong || !empty) {
+    const auto built = [&](const char *kind) { return find_own_program("onesea-bench-peer-" + name + "-" + kind); };
+    const auto rma = built("rma"), pingpong = built("pingpong"), empty = built("empty");
+    const auto collectives = built("collectives");
+    if (!program || !rma || !pingpong || !empty || !collectives) {
         progress(
             name + " is left out: " +
             (program ? "its programs were not built (no mpicc." + name + " then)" : launcher + " is not installed"));
@@ -104,7 +104,7 @@ void find_one(std::vector<peer> &found, const std::string &name, const std::stri
         progress(name + " is left out: " + launcher + " --version fails: " + version.err);
         return;
     }
-    found.push_back({name, first_match(version.out, pattern), *program, *rma, *pingpong, *empty});
+    found.push_back({name, first_match(version.out, pattern), *program, *rma, *pingpong, *empty, *collectives});
 }
 
 int free_port()

@@ -141,3 +141,43 @@ struct measured measure_quietly(const struct measurement *m, measured_fn prepare
     samples_close(&s);
     return result;
 }
+
+/* ---- together --------------------------------------------------------------------------------------------------- */
+
+#define TOGETHER_NS 200000.0 /* of a sample, at least */
+
+static uint64_t time_of_calls(const struct measurement *m, uint64_t calls)
+{
+    const uint64_t begin = now_ns();
+    for (uint64_t i = 0; i < calls; i++) m->fn(m->context);
+    return now_ns() - begin;
+}
+
+/* Warms up, and gives how long a call takes, in nanoseconds. The first calls make connections and touch pages: how long
+ * they take says nothing. */
+static double time_of_one(const struct measurement *m, uint64_t (*agree)(uint64_t))
+{
+    const uint64_t enough = (uint64_t)(m->milliseconds * 1e6 / 4);
+    uint64_t calls = m->per_call, ns;
+    time_of_calls(m, calls);
+    for (;; calls *= 2) {
+        ns = time_of_calls(m, calls);
+        if (agree(ns >= enough)) return (double)(ns ? ns : 1) / (double)calls;
+    }
+}
+
+void measure_together(const struct measurement *m, int rank, uint64_t (*agree)(uint64_t))
+{
+    const double round_ns = time_of_one(m, agree) * (double)m->per_call;
+    const uint64_t rounds = agree((uint64_t)(TOGETHER_NS / round_ns) + 1);
+    struct measurement batch = *m;
+    batch.per_call = rounds * m->per_call;
+    const double wanted = m->milliseconds * 1e6 / (round_ns * (double)rounds);
+    uint64_t count = wanted < MEASURE_SAMPLES_MAX ? (uint64_t)wanted : MEASURE_SAMPLES_MAX;
+    count = agree(count > MEASURE_SAMPLES_MIN ? count : MEASURE_SAMPLES_MIN);
+    struct samples s;
+    samples_open(&s);
+    for (uint64_t i = 0; i < count; i++) samples_add(&s, sample_of(&batch, time_of_calls(m, batch.per_call)));
+    if (rank == 0) samples_print(&s, m->name, m->metric, m->bytes);
+    samples_close(&s);
+}

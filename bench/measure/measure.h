@@ -48,6 +48,13 @@ struct measured {
 };
 struct measured measure_quietly(const struct measurement *m, measured_fn prepare);
 
+/* The same for calls that all ranks make together, each rank as often as the others: all call this. Rank 0 times and
+ * prints. It decides how many calls warm up, make a sample and are counted, and tells the others by `agree`, which
+ * gives every rank what rank 0 has put in. `fn` does one operation. A sample is the time of a batch of calls, divided
+ * by their number: of 200 us at least, and of a multiple of `per_call`, after which every rank has had each part in the
+ * operation as often as the others. */
+void measure_together(const struct measurement *m, int rank, uint64_t (*agree)(uint64_t));
+
 /* A sample set that a caller fills itself, where the side that may judge is not the side that calls. */
 struct samples {
     double *values;
