@@ -25,7 +25,7 @@ VERSION = 1
 HEADER = 32
 TAG = 16
 SHORT = 1024  # packets up to here, without their tag, have the short key
-BUNDLE, AT_ONCE, CLOSE, BROKEN, FIRST, MORE, PART = 1, 4, 8, 16, 32, 64, 128  # flags of a packet
+BUNDLE, ORDERED, AT_ONCE, CLOSE, BROKEN, FIRST, MORE, PART = 1, 2, 4, 8, 16, 32, 64, 128  # flags of a packet
 
 
 def job_hash(message, size):
@@ -48,9 +48,9 @@ def header(flags, acknowledgement, source, target, number, bundle=0, train=0):
             + struct.pack("<IIQ", source, target, number) + bundle.to_bytes(6, "little") + struct.pack("<H", train))
 
 
-def acknowledgement(largest, executed, delay, window, words):
+def acknowledgement(largest, executed, delay, window, words, waiting=0):
     notices = 0
-    return struct.pack(f"<QQIIII{len(words)}Q", largest, executed, delay, window, notices, 0, *words)
+    return struct.pack(f"<QQIIII{len(words)}Q", largest, executed, delay, window, notices, waiting, *words)
 
 
 def frame(payload):
@@ -117,6 +117,11 @@ def close_after_packet():
     return header(CLOSE, ack, 2, 1, 0) + ack
 
 
+def acknowledgement_while_it_waits():
+    ack = acknowledgement(5, 0, 1000, 262144, [0] * 16, waiting=1)
+    return header(0, ack, 2, 1, 0) + ack
+
+
 def vectors():
     result = {"job tag": job_tag()}
     for mode in ("auth", "encrypt"):
@@ -131,6 +136,8 @@ def vectors():
         for i, datagram in enumerate(sample_train(mode)):
             result[f"{mode}, datagram {i + 1} of the train"] = datagram
     result["auth, part"] = seal("auth", sample_part())
+    result["auth, packet that waits"] = seal("auth", sample(8, number=6, bundle=4, flags=ORDERED))
+    result["auth, acknowledgement while it waits"] = seal("auth", acknowledgement_while_it_waits())
     for mode in ("auth", "encrypt"):
         result[f"{mode}, close"] = seal(mode, close())
         result[f"{mode}, close after the packet"] = seal(mode, close_after_packet())
