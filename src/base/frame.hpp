@@ -35,10 +35,11 @@ enum class frame_type : std::uint8_t {
 };
 
 namespace frame_flags {
-inline constexpr std::uint8_t last = 2;    // final fragment of its message; set by the transport
-inline constexpr std::uint8_t signals = 8; // put, atomic: a signal of the same operation follows
-inline constexpr std::uint8_t ordered = 4; // am: runs after earlier ordered ones of its origin
-inline constexpr std::uint8_t untold = 16; // am: its origin does not want to hear of its end
+inline constexpr std::uint8_t last = 2;        // final fragment of its message; set by the transport
+inline constexpr std::uint8_t signals = 8;     // put, atomic: a signal of the same operation follows
+inline constexpr std::uint8_t ordered = 4;     // am: runs after earlier ordered ones of its origin
+inline constexpr std::uint8_t untold = 16;     // am: its origin does not want to hear of its end
+inline constexpr std::uint8_t at_leisure = 32; // am: its origin does not wait for `done` unless it asks
 } // namespace frame_flags
 
 //   0        1        2               4                               8

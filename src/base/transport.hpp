@@ -41,6 +41,7 @@ struct outgoing {
     delivery *done = nullptr;
     bool at_leisure = false; // nobody waits for `done`, unless hurry() is called
     bool more = false;       // another one for that rank follows at once, so that both may share a packet
+    bool lazy = false;       // goes with what goes there next, when the rank asks for answers, or after a while
 };
 
 // A piece of a vector: so many bytes at a position of the target, and where they come from or go to here.
@@ -99,8 +100,10 @@ class transport {
 
     // [lock] Sends what was held back to share a packet.
     virtual void flush() = 0;
-    // [lock] Somebody waits now for the end of all that was sent to that rank.
-    virtual void hurry(int) {}
+    // [lock] Somebody waits now for the end of all that was sent to that rank; and for answers that may be lazy.
+    virtual void hurry(int, bool /*answers*/) {}
+    // [lock] How often that rank has asked for answers, modulo 256.
+    virtual std::uint8_t asked(int) const { return 0; }
     // [any] Has flush() perhaps anything to do?
     bool holds() const { return holds_.load(std::memory_order_relaxed); }
 

@@ -49,8 +49,22 @@ void *on_message(const sea_am *message, sea_am_complete_fn *on_complete, void **
     return p.to;
 }
 
+// The same at once for what brings its data along. A notice may have to go on, which a handler does.
+bool on_arrival(int source, std::span<const std::byte> header, std::span<const std::byte> data)
+{
+    envelope e;
+    if (header.size() < sizeof e) return true;
+    std::memcpy(&e, header.data(), sizeof e);
+    if (e.sign.what == kind::notice) return false;
+    const auto content = data.empty() ? header.subspan(sizeof e) : data;
+    if (the_mailbox().take_in(source, e, content.data(), content.size()).somebody_waits)
+        core::nudge(core::engine_held);
+    return true;
+}
+
 const bool registered = [] {
     core::register_internal_am(core::am_collective, on_message, nullptr);
+    core::set_arrival_function(core::am_collective, on_arrival);
     return true;
 }();
 

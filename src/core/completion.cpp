@@ -50,11 +50,14 @@ void bump(sea_counter *counter) { std::atomic_ref(counter->value).fetch_add(1, s
 
 namespace {
 
-// Whether nothing can wait for the end of an operation with these options but a fence, or what starts after all.
-bool nobody_waits(const sea_opts *opts)
+// Whether nothing can wait for the end of an operation with these options but a fence, or what starts after all; and
+// none of these is likely to come soon.
+bool nobody_waits(const sea_opts *opts, bool announced)
 {
-    return opts && (opts->flags & (SEA_NOWAIT | SEA_ORDERED)) == SEA_NOWAIT && !opts->op && !opts->remote_counter &&
-           opts->after == SEA_OP_NONE && engine().waiting_for_all == 0;
+    if (engine().waiting_for_all > 0) return false;
+    if (!opts) return announced;
+    return (announced || (opts->flags & SEA_NOWAIT)) && !(opts->flags & SEA_ORDERED) && !opts->op &&
+           !opts->remote_counter && opts->after == SEA_OP_NONE;
 }
 
 operation *prepare(operation *op, int target, const sea_opts *opts)
@@ -78,14 +81,14 @@ operation *begin_external(int target, const sea_opts *opts)
     return op;
 }
 
-operation *begin(int target, const sea_opts *opts)
+operation *begin(int target, const sea_opts *opts, bool announced)
 {
     auto &e = engine();
     operation *op = prepare(e.operations.take(), target, opts);
     peer &p = e.peer_of(target);
     op->epoch = p.epoch;
     ++p.unfinished[op->epoch];
-    op->at_leisure = nobody_waits(opts) && !std::exchange(p.was_fenced, false);
+    op->at_leisure = nobody_waits(opts, announced) && p.habit.next_may_be_at_leisure();
     e.at_leisure += op->at_leisure;
     if (opts && (opts->flags & SEA_ORDERED)) {
         op->order = ordering::write;
@@ -227,6 +230,7 @@ void complete(operation *op, int status)
     if (!op->external) {
         peer &p = e.peer_of(op->target);
         p.unfinished[op->epoch] -= 1 + op->joined;
+        p.lazy_answers -= op->lazy_answer;
         order_ended(op);
     }
     if (op->holds) --std::exchange(op->holds, nullptr)->users;

@@ -37,6 +37,26 @@ struct quick_puts : delivery {
     std::uint8_t epoch = 0;
 };
 
+// How many operations whose end nobody asks for went to a rank between the last two fences. Where these were few, as
+// many ask by themselves the next time, which spares the fence a packet and part of a round trip.
+class fence_habit {
+  public:
+    bool next_may_be_at_leisure()
+    {
+        if (since_ > few) return true;
+        return since_++ >= usual_;
+    }
+    void fenced()
+    {
+        usual_ = since_ > few ? 0 : since_;
+        since_ = 0;
+    }
+
+  private:
+    static constexpr std::uint8_t few = 4;
+    std::uint8_t since_ = 0, usual_ = 0;
+};
+
 // What this rank keeps of a rank that it has dealt with.
 struct peer {
     std::uint32_t unfinished[2] = {0, 0}; // operations by epoch; a fence starts a new epoch and waits for the old one
@@ -50,9 +70,10 @@ struct peer {
     std::map<std::uint64_t, std::uint64_t> extents; // of segments there: first offset -> end; see extents.cpp
     pair_row *row = nullptr;                        // where it is counted; nullptr: nothing was yet
     quick_puts quick[2];
-    bool was_fenced = false;      // and no small put has gone to it since
-    bool raw_open = false;        // what it said last of its raw space
-    transport *carrier = nullptr; // that takes quick puts to it; nullptr: none, not known yet, or the rank has ended
+    fence_habit habit;
+    std::uint32_t lazy_answers = 0; // unfinished operations whose answer takes its time there unless one asks
+    bool raw_open = false;          // what it said last of its raw space
+    transport *carrier = nullptr;   // that takes quick puts to it; nullptr: none, not known yet, or the rank has ended
 };
 static_assert(sizeof(peer) <= 256, "there may be thousands of them");
 
@@ -160,8 +181,9 @@ void tell_sources(int rank, int status);
 
 // ---- completion.cpp: all under the lock ----
 
-// An operation with the caller's options towards a rank; held until let_go().
-operation *begin(int target, const sea_opts *opts);
+// An operation with the caller's options towards a rank; held until let_go(). `announced`: the target is told of it by
+// a counter or signal, so that who calls has no need of its end as a rule.
+operation *begin(int target, const sea_opts *opts, bool announced = false);
 operation *begin_external(int target, const sea_opts *opts); // counted by no fence
 // Runs start(op) now or when its start condition has come true. SEA_ERR_HANDLE: nothing was begun.
 int check_after(const sea_opts *opts);
@@ -271,7 +293,8 @@ std::byte *own_heap_place(std::uint64_t position, std::uint64_t bytes);
 int own_writable(std::uint64_t position, std::uint64_t bytes);
 
 // ---- responder.cpp ----
-void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset = 0);
+// `lazy`: nobody waits for it unless that rank asks (base/transport.hpp).
+void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset = 0, bool lazy = false);
 // An error of a request, and no signal: those of that operation that follow are not executed.
 [[gnu::cold]] void refuse(int source, const frame &head, int status);
 // Sends own memory as the answer to operation `id` of `rank`; registered memory and `of` stay in use until it is there.

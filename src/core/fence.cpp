@@ -23,7 +23,7 @@ int fence_one(locked &lock, int rank, nanoseconds deadline)
     auto found = e.peers.find(rank);
     if (found == e.peers.end()) return SEA_OK;
     peer &p = *found->second;
-    p.was_fenced = true;
+    p.habit.fenced();
     hurry(rank);
     int old = -1;
     std::uint32_t own_turn = 0;
@@ -51,7 +51,7 @@ void hurry(int rank)
     if (found == e.peers.end()) return;
     const peer &p = *found->second;
     transport *t = p.unfinished[0] + p.unfinished[1] > 0 ? e.route(rank) : nullptr;
-    if (t) t->hurry(rank);
+    if (t) t->hurry(rank, p.lazy_answers > 0);
 }
 
 void hurry_all()

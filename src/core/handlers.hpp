@@ -20,7 +20,9 @@ struct handler_task {
     enum class kind : std::uint8_t { message, completion, death, error };
     kind what = kind::message;
     bool ordered = false;
-    bool untold = false;      // the origin does not wait for its end
+    bool untold = false;      // the origin does not want to hear of its end
+    bool at_leisure = false;  // it does not wait for it,
+    std::uint8_t asked = 0;   // unless it has asked more often since it came
     bool pulls = false;       // its data stays at the origin until a place for it is known
     std::uint16_t number = 0; // of its handler; error: the operation's kind
     int source = -1;
@@ -42,6 +44,7 @@ class handler_queue {
         call_fn call = nullptr; // of a number of calls, instead of the others
     };
     std::array<entry, am_id_end> table{};
+    std::array<arrival_fn, am_id_end - SEA_AM_IDS> at_arrival{}; // of internal numbers
     bool running = false;
 
     void push(handler_task &&task);

@@ -58,6 +58,11 @@ void start_message(operation *op, const sending &s, bool ordered, place counter)
     m.payload = eager ? s.data : &long_bytes;
     m.bytes = eager ? s.data_bytes : sizeof long_bytes;
     m.ordered = ordered;
+    if (eager && op->at_leisure && s.id < SEA_AM_IDS) {
+        m.head.flags |= frame_flags::at_leisure;
+        m.at_leisure = op->lazy_answer = true;
+        ++engine().peer_of(s.rank).lazy_answers;
+    }
     op->local_at_end = !eager;
     op->memory = const_cast<void *>(s.data);
     op->bytes = s.data_bytes;
@@ -82,7 +87,7 @@ int send(const sending &s, const sea_opts *opts)
     if (int status = check_after(opts)) return status;
     bound_unfinished(lock, s.rank, opts);
     count(s.rank, &pair_counts::messages, s.header_bytes + s.data_bytes, 0);
-    operation *op = begin(s.rank, opts);
+    operation *op = begin(s.rank, opts, true);
     op->kind = SEA_ERROR_MESSAGE;
     if (s.id >= SEA_AM_IDS) op->finished = told_by_its_layer;
     bool ordered = opts && (opts->flags & SEA_ORDERED);
@@ -110,7 +115,8 @@ void answer(const handler_task &task, int status)
     if (status == SEA_OK && head.counter) status = own_update(head.counter, SEA_ATOMIC_ADD, 8, 1, 0, &old);
     if (task.pulls && task.ordered) e.handlers.resume(task.source);
     if (task.untold) return;
-    send_done(task.source, task.id, status);
+    const transport *t = task.at_leisure && status == SEA_OK ? e.route(task.source) : nullptr;
+    send_done(task.source, task.id, status, 0, t && t->asked(task.source) == task.asked);
 }
 
 // The data of a call is here: it runs now.
@@ -237,16 +243,22 @@ void receive_message(int source, const frame &head, std::span<const std::byte> p
     if (payload.size() < sizeof sizes || sizes.header_bytes > SEA_AM_HEADER_MAX || payload.size() < body ||
         head.aux >= am_id_end || (is_long && payload.size() != body + 8))
         return send_done(source, head.id, SEA_ERR_INTERNAL);
+    const auto header = payload.subspan(sizeof sizes, sizes.header_bytes);
     const call_fn call = engine().handlers.table[head.aux].call;
-    if (call && !is_long)
-        return execute_call(source, head.id, call, payload.subspan(sizeof sizes, sizes.header_bytes),
-                            payload.subspan(body));
+    if (call && !is_long) return execute_call(source, head.id, call, header, payload.subspan(body));
+    const bool untold = head.flags & frame_flags::untold;
+    if (untold && !is_long && head.aux >= SEA_AM_IDS) {
+        const arrival_fn fn = engine().handlers.at_arrival[head.aux - SEA_AM_IDS];
+        if (fn && fn(source, header, payload.subspan(body))) return;
+    }
     handler_task task;
     task.source = source;
     task.number = head.aux;
     task.id = head.id;
     task.ordered = head.flags & frame_flags::ordered;
-    task.untold = head.flags & frame_flags::untold;
+    task.untold = untold;
+    task.at_leisure = head.flags & frame_flags::at_leisure;
+    if (const transport *t = task.at_leisure ? engine().route(source) : nullptr) task.asked = t->asked(source);
     task.pulls = is_long;
     task.header_bytes = sizes.header_bytes;
     task.data_bytes = payload.size() - body;
@@ -262,6 +274,8 @@ int register_internal_am(int id, sea_am_header_fn fn, void *context)
     engine().handlers.table[std::size_t(id)] = {fn, context, nullptr};
     return SEA_OK;
 }
+
+void set_arrival_function(int id, arrival_fn fn) { engine().handlers.at_arrival[std::size_t(id - SEA_AM_IDS)] = fn; }
 
 int send_internal_am(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
                      std::size_t data_bytes, const sea_opts *opts)
@@ -292,12 +306,14 @@ int send_untold(int rank, int id, const void *header, std::size_t header_bytes, 
     return SEA_OK;
 }
 
+// Copied twice it is there sooner than after the three ways of a long message. Inside a node ways are short.
 std::size_t most_untold(int rank, std::size_t header_bytes)
 {
-    constexpr std::size_t copied = 8192;
+    constexpr std::size_t copied = 60 * 1024, copied_in_node = 8192;
     const transport *t = engine().route(rank);
-    const std::size_t before = sizeof(message_head) + pad(header_bytes);
-    return t ? std::min({t->max_frame(rank) - before, std::size_t(t->tuning(rank).eager), copied}) : 0;
+    if (!t) return 0;
+    const bool near = t->capabilities() & capability::native_put;
+    return std::min(t->max_frame(rank) - sizeof(message_head) - pad(header_bytes), near ? copied_in_node : copied);
 }
 
 } // namespace onesea::core

@@ -145,9 +145,8 @@ int quick_put(place target, const void *source, std::size_t bytes, const sea_opt
     if (!p.carrier) return not_native; // it has ended meanwhile
     ++p.unfinished[p.epoch];
     ++e.quick_unfinished;
-    // A program that does not wait may go on without a fence for long: an answer at once would be for nobody. Where
-    // fences follow single puts the put asks, which spares the fence a packet.
-    const bool at_leisure = opts && (opts->flags & SEA_NOWAIT) && !std::exchange(p.was_fenced, false);
+    // A program that does not wait may go on without a fence for long: an answer at once would be for nobody.
+    const bool at_leisure = opts && (opts->flags & SEA_NOWAIT) && p.habit.next_may_be_at_leisure();
     send_small(p, target, source, bytes, quick_id, &p.quick[p.epoch], at_leisure);
     return SEA_OK;
 }

@@ -268,7 +268,7 @@ void refuse(int source, const frame &head, int status)
     send_done(source, head.id, status, head.position);
 }
 
-void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset)
+void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset, bool lazy)
 {
     outgoing m;
     m.head.type = frame_type::done;
@@ -276,6 +276,7 @@ void send_done(int rank, std::uint64_t id, int status, std::uint64_t offset)
     m.head.position = offset;
     m.head.id = id;
     m.notice = status != SEA_OK;
+    m.lazy = lazy;
     if (transport *t = engine().route(rank)) t->send(rank, m);
 }
 

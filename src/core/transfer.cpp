@@ -17,7 +17,7 @@ namespace {
 
 // Longer puts refer to the program's buffer until they are there: who waits for local completion would rather have
 // the copy, who does not wait would not, except where a copy spares an acknowledgement beside a signal.
-constexpr std::size_t copy_limit = 8192, copy_limit_nowait = 1024;
+constexpr std::size_t copy_limit = 16384, copy_limit_nowait = 1024;
 
 // SEA_OK: a part was done; not_native: it needs a message; else the error has been noted.
 int done_natively(operation *op, int status, place where, std::size_t bytes)
@@ -281,7 +281,7 @@ int put_with_signal(place target, const void *source, std::size_t bytes, operati
     bound_unfinished(lock, rank, opts);
     remember_carrier(rank);
     count(rank, &pair_counts::puts, bytes, 0);
-    operation *op = begin(rank, opts);
+    operation *op = begin(rank, opts, signal.word || counter_place(opts, rank));
     if (counts) {
         op->owner = counts;
         op->finished = count_end;

@@ -25,13 +25,6 @@ nanoseconds after(nanoseconds now, double seconds)
     return seconds < 0 || limit > 1e18 ? never : now + nanoseconds(limit);
 }
 
-void wake_one(std::uint32_t rank, sea_addr at)
-{
-    if (!rank) return;
-    const int one[] = {int(rank - 1)};
-    wake(one, at);
-}
-
 struct queue_call {
     const char *function;
     sea_addr at;
@@ -60,10 +53,7 @@ struct queue_call {
             c.deadline = std::max(deadline, now + lock_time);
             c.answer_deadline = std::max(core::thread_deadline(), now + answer_time);
             if (int s = ask(c)) return s;
-            if (r->done) {
-                wake_one(r->wake, at);
-                return SEA_OK;
-            }
+            if (r->done) return SEA_OK;
             now = now_ns();
             if (now >= deadline) return fail(SEA_ERR_TIMEOUT, "{}: {} within {} s", function, missing, seconds);
             core::wait_until([](void *before) { return wakes() != *static_cast<std::uint64_t *>(before); }, &seen,
@@ -118,7 +108,7 @@ int sea_queue_destroy(sea_queue queue)
     for (std::size_t i = 0; i + 4 <= ranks.size(); i += 4) {
         std::uint32_t rank;
         std::memcpy(&rank, ranks.data() + i, sizeof rank);
-        wake_one(rank, queue.at);
+        if (rank) wake(int(rank - 1));
     }
     return SEA_OK;
 }

@@ -41,7 +41,27 @@ static_assert(execution::most_head >= core::call_reply::most_head);
 
 constexpr nanoseconds first_pause = 20'000, longest_pause = 2'000'000;
 
+// ---- Wakes: frames `upper` of the layer data, of this kind and without content ----
+
+constexpr std::uint8_t frame_wake = 1;
 std::atomic<std::uint64_t> woken{0};
+
+void wake_here(core::engine_held_t)
+{
+    woken.fetch_add(1, std::memory_order_release);
+    core::nudge(core::engine_held);
+}
+
+void send_wake(core::engine_held_t, int rank)
+{
+    if (rank == core::own_rank()) return wake_here(core::engine_held);
+    (void)core::send_frame(core::engine_held, core::upper::data, rank, frame_wake, 0, 0, nullptr, 0); // it has ended
+}
+
+void on_frame(const core::upper_frame &frame)
+{
+    if (frame.kind == frame_wake) wake_here(core::engine_held);
+}
 
 // ---- at the owner ----
 
@@ -78,10 +98,6 @@ void on_call(int, std::span<const std::byte> header, std::span<const std::byte> 
     int status = SEA_ERR_INTERNAL;
     if (header.size() >= sizeof head) {
         std::memcpy(&head, header.data(), sizeof head);
-        if (verb(head.what) == verb::wake) {
-            woken.fetch_add(1, std::memory_order_release);
-            return;
-        }
         x.heap = heap_in_node(core::own_rank());
         x.at = head.at;
         x.who = {core::own_rank(), core::alive, 0};
@@ -90,6 +106,7 @@ void on_call(int, std::span<const std::byte> header, std::span<const std::byte> 
         x.arguments = header.subspan(sizeof head);
         x.data = data;
         status = run(x, head);
+        if (x.wake) send_wake(core::engine_held, int(x.wake - 1));
     }
     const answer_head answer{status, std::uint32_t(x.reason), x.a, x.b, std::uint32_t(x.result_bytes), 0};
     std::memcpy(reply.head, &answer, sizeof answer);
@@ -98,7 +115,10 @@ void on_call(int, std::span<const std::byte> header, std::span<const std::byte> 
     reply.tail = std::move(x.output);
 }
 
-[[maybe_unused]] const int registered = core::register_call(core::am_data, on_call);
+[[maybe_unused]] const bool registered = [] {
+    core::set_frame_function(core::upper::data, on_frame);
+    return core::register_call(core::am_data, on_call) == SEA_OK;
+}();
 
 // ---- at the caller ----
 
@@ -160,6 +180,7 @@ int execute_here(const asking &c, const request_head &head, const owner_heap &he
     x.room = static_cast<std::byte *>(c.room);
     x.room_bytes = c.room_bytes;
     const int status = run(x, head);
+    if (x.wake) wake(int(x.wake - 1));
     if (x.result_bytes == c.result.size() && x.result_bytes > 0) std::memcpy(c.result.data(), x.result, x.result_bytes);
     if (c.output) *c.output = std::move(x.output);
     if (c.output_bytes) *c.output_bytes = x.output_bytes;
@@ -338,19 +359,11 @@ void source_bytes::apply(asking &call) const
     call.source_bytes = at_owner_ != SEA_NULL ? bytes_ : 0;
 }
 
-void wake(std::span<const int> ranks, sea_addr at)
+void wake(int rank)
 {
-    const request_head head{std::uint16_t(verb::wake), 0, 0, at, 0, 0};
-    sea_opts opts = SEA_OPTS_INIT;
-    opts.flags = SEA_NOWAIT;
-    for (int rank : ranks) {
-        if (rank == core::own_rank()) {
-            woken.fetch_add(1, std::memory_order_release);
-            core::nudge();
-        } else if (core::alive(rank)) {
-            core::send_internal_am(rank, core::am_data, &head, sizeof head, nullptr, 0, &opts);
-        }
-    }
+    const core::locked lock = core::enter();
+    send_wake(core::engine_held, rank);
+    core::wake_for_deadlines(core::engine_held);
 }
 
 std::uint64_t wakes() { return woken.load(std::memory_order_acquire); }

@@ -87,8 +87,8 @@ int check_data(const char *function, const void *data, std::size_t bytes);
 // The heap of a rank of this node; false otherwise.
 owner_heap heap_in_node(int rank);
 
-// Tells ranks to look again at what they wait for; of those that have ended nothing is heard.
-void wake(std::span<const int> ranks, sea_addr at);
+// Tells a rank to look again at what it waits for.
+void wake(int rank);
 
 // How many wakes this process has had.
 std::uint64_t wakes();

@@ -60,6 +60,7 @@ struct execution {
     std::size_t output_bytes = 0;           // in `room`
     std::uint64_t most_output = UINT64_MAX; // what can go back to the caller
     std::vector<std::byte> output;
+    std::uint32_t wake = 0; // rank + 1 of who is to look again: whoever executes tells it
     why reason = why::nothing;
     std::uint64_t a = 0, b = 0;
 

@@ -98,7 +98,7 @@ int queue_push(execution &x, const queue_arguments &a)
         if (bytes) std::memcpy(to + head_bytes, x.data.data(), bytes);
         q.add(space, 1);
         r.done = 1;
-        r.wake = next_to_wake(x, c, waiting_for::element);
+        x.wake = next_to_wake(x, c, waiting_for::element);
         return x.give(r);
     });
 }
@@ -120,8 +120,8 @@ int queue_pop(execution &x, const queue_arguments &a)
         q.take_front(space_of(bytes), 1);
         r.done = 1;
         r.bytes = bytes;
-        r.wake = next_to_wake(x, c, q.size() > 0 ? waiting_for::element : waiting_for::room);
-        if (!r.wake) r.wake = next_to_wake(x, c, waiting_for::room);
+        x.wake = next_to_wake(x, c, q.size() > 0 ? waiting_for::element : waiting_for::room);
+        if (!x.wake) x.wake = next_to_wake(x, c, waiting_for::room);
         return x.give(r);
     });
 }

@@ -3,9 +3,10 @@
 //
 //   | u64 bytes | the element, up to a multiple of 8 | u64 bytes | ...
 //
-// Who finds nothing (or no room) leaves its rank in the control block and sleeps; who puts something in takes one rank
-// out and wakes it by a message. That wake may be lost (the waiting rank has given up, the waking one has died before
-// it sent): so a waiter looks again by itself after a pause, and whoever pops while more is there wakes the next.
+// Who finds nothing (or no room) leaves its rank in the control block and sleeps; what puts something in takes one rank
+// out, and the process that executes it wakes that rank at once. The wake may be lost (the waiting rank has given up,
+// the waking one has died before it sent): so a waiter looks again by itself after a pause, and whoever pops while more
+// is there wakes the next.
 #pragma once
 
 #include "data/sequence.hpp"
@@ -31,8 +32,7 @@ struct queue_arguments {
 struct queue_answer {
     sea_addr handle = SEA_NULL;
     std::uint64_t elements = 0, bytes = 0;
-    std::uint32_t done = 0; // 0: there is no element, or no room
-    std::uint32_t wake = 0; // rank + 1 of who is to be told
+    std::uint64_t done = 0; // 0: there is no element, or no room
 };
 
 int queue_create(execution &x, const queue_arguments &a);

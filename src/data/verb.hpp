@@ -10,7 +10,6 @@ struct execution;
 using verb_fn = int (*)(execution &);
 
 enum class verb : std::uint16_t {
-    wake, // to a rank that waits at a queue
     sequence_create,
     sequence_destroy,
     sequence_extent,

@@ -63,6 +63,7 @@ inline constexpr std::size_t copy_limit = 1024; // borrowed payloads up to this 
 inline constexpr unsigned least_train = 4;      // datagrams: a window that is smaller gives up no more than that
 inline constexpr unsigned most_doubts = 12;     // each doubles the packets without a loss before there are trains
 inline constexpr std::uint32_t forgive_after = 64; // times as many packets end a doubt
+inline constexpr std::size_t most_lazy = 1024;     // bytes of lazy messages; more go by themselves
 inline constexpr std::size_t most_parts = 16;      // long messages that share a packet
 inline constexpr std::size_t most_pieces =
     2 * most_parts + 3; // of a packet: head, tail, what lies before, between, behind

@@ -84,14 +84,17 @@ class link {
     // False: nothing can be built now that could not be built before.
     bool send(const outgoing &message);
     void flush() { flushed_ = true; }
-    // Somebody waits for the end of all that was sent: an acknowledgement is asked for, if it has not been.
-    void hurry();
+    // Somebody waits for the end of all that was sent: an acknowledgement is asked for, if it has not been. `answers`:
+    // also where all is acknowledged, since answers may be lazy.
+    void hurry(bool answers);
+    // How often the peer has asked, modulo 256.
+    std::uint8_t asked() const { return asked_; }
+    // All that there is to send is lazy: it goes with the next acknowledgement, at the latest after ack_delay.
+    bool only_lazy() const { return outbox_.only_lazy() && outbox_.bytes() < most_lazy; }
+    void go_later(std::uint64_t now) { ack_at_ = std::min(ack_at_, now + ack_delay); }
 
     // The next datagram to send now; false if there is none. may_build(): it is worth to ask.
-    bool may_build() const
-    {
-        return !outbox_.empty() || !again_.empty() || probes_due_ || ack_now_ || hurried_ || failed_;
-    }
+    bool may_build() const { return has_queued() || !again_.empty() || probes_due_ || ack_now_ || hurried_ || failed_; }
     bool build(std::uint64_t now, datagram *result);
     // The kernel did not take it: it counts as never sent.
     void unbuild(const datagram &d);
@@ -118,7 +121,7 @@ class link {
         return std::min<std::size_t>(congestion_.bytes() / 4, config_.tuning->fragment);
     }
     std::uint64_t last_heard() const { return last_heard_; }
-    bool has_queued() const { return !outbox_.empty(); }
+    bool has_queued() const { return !outbox_.empty() && !only_lazy(); }
     bool idle() const { return outbox_.empty() && bundles_.empty() && settling_.empty(); }
     // Nobody expects anything of it: it gives back the memory that it does not use.
     void rest();
@@ -196,6 +199,7 @@ class link {
     bool hurried_ : 1 = false;                         // somebody waits: one has to ask
     bool rest_follows_ : 1 = false;
     bool any_lost_ : 1 = false;
+    std::uint8_t asked_ = 0;
     bool any_in_ = false, ack_now_ = false;
     bool company_over_ = false;     // an acknowledgement has ended the wait for company
     bool crowd_came_ = false;       // when something waited for it the last time

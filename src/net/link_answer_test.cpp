@@ -135,6 +135,96 @@ TEST(link, is_told_at_once_when_somebody_begins_to_wait)
     EXPECT_EQ(net.at(0).counts().packets_out, packets + 1) << "nothing is under way";
 }
 
+// What is lazy goes with what goes next, whether that is ordered or long or neither.
+TEST(link, sends_what_is_lazy_in_the_next_packet)
+{
+    ASSERT_TRUE(crypto_ready());
+    const std::vector<std::byte> kilobyte(1200);
+    for (unsigned kind = 0; kind < 4; ++kind) {
+        SCOPED_TRACE(kind);
+        side to, back;
+        simnet net(1, {}, back, to);
+        for (int i = 1; i <= 20; ++i) {
+            told there;
+            net.send(0, there.message(true));
+            ASSERT_TRUE(net.run([&] { return to.requests == i; }, net.now() + second));
+            outgoing lazy, next;
+            lazy.lazy = true;
+            next.ordered = kind % 2;
+            next.payload = kilobyte.data();
+            next.bytes = kind / 2 ? kilobyte.size() : 8;
+            next.borrow = kind / 2;
+            net.send(1, lazy);
+            net.send(1, lazy);
+            EXPECT_EQ(net.at(1).counts().packets_out, unsigned(i) - 1);
+            net.send(1, next);
+            const std::uint64_t now = net.now();
+            ASSERT_TRUE(net.run([&] { return back.requests == 3 * i; }, now + second));
+            EXPECT_LT(net.now() - now, ack_delay);
+            EXPECT_EQ(there.status, SEA_OK);
+            EXPECT_EQ(net.at(1).counts().packets_out, unsigned(i));
+        }
+    }
+}
+
+// Where nothing follows it goes with the acknowledgement, and at once where the other side asks for answers, also when
+// it knows already that its messages are there.
+TEST(link, sends_what_is_lazy_in_time_and_when_it_is_asked)
+{
+    ASSERT_TRUE(crypto_ready());
+    side to, back;
+    simnet net(1, {}, back, to);
+    outgoing lazy;
+    lazy.lazy = true;
+    told slow;
+    net.send(0, slow.message(true));
+    ASSERT_TRUE(net.run([&] { return to.requests == 1; }, net.now() + second));
+    net.send(1, lazy);
+    std::uint64_t start = net.now();
+    ASSERT_TRUE(net.run([&] { return back.requests == 1; }, start + second));
+    EXPECT_GE(net.now() - start, ack_delay / 2);
+    EXPECT_LE(net.now() - start, 2 * ack_delay);
+    EXPECT_EQ(slow.status, SEA_OK);
+    EXPECT_EQ(net.at(1).counts().packets_out, 1u) << "with the acknowledgement";
+
+    for (int i = 2; i < 10; ++i) {
+        told asked;
+        net.send(0, asked.message(true));
+        ASSERT_TRUE(net.run([&] { return to.requests == i; }, net.now() + second));
+        net.send(1, outgoing{}); // with the acknowledgement
+        ASSERT_TRUE(net.run([&] { return asked.status == SEA_OK; }, net.now() + second));
+        const std::uint8_t before = net.at(1).asked();
+        const std::uint64_t packets = net.at(0).counts().packets_out;
+        net.send(1, lazy);
+        start = net.now();
+        net.hurry(0, true);
+        net.hurry(0, true);
+        ASSERT_TRUE(net.run([&] { return back.requests == 2 * i - 1; }, start + second));
+        EXPECT_LT(net.now() - start, ack_delay / 2);
+        EXPECT_EQ(net.at(1).asked(), std::uint8_t(before + 1));
+        EXPECT_EQ(net.at(0).counts().packets_out, packets + 1) << "it asks once";
+    }
+    ASSERT_FALSE(net.run([] { return false; }, never)) << "and no timer is left that does nothing";
+}
+
+// They do not pile up.
+TEST(link, sends_many_lazy_ones_by_themselves)
+{
+    ASSERT_TRUE(crypto_ready());
+    side to, back;
+    simnet net(1, {}, back, to);
+    told there;
+    net.send(0, there.message(true));
+    ASSERT_TRUE(net.run([&] { return to.requests == 1; }, net.now() + second));
+    outgoing lazy;
+    lazy.lazy = true;
+    const std::uint64_t start = net.now();
+    for (int i = 0; i < 100; ++i) net.send(1, lazy);
+    ASSERT_TRUE(net.run([&] { return back.requests >= 40; }, start + second));
+    EXPECT_LT(net.now() - start, ack_delay / 2);
+    ASSERT_TRUE(net.run([&] { return back.requests == 100; }, start + second));
+}
+
 // The window lets a few packets go at a time, and each of these fills it and asks; so must the last one, however few go
 // with it.
 TEST(link, is_told_at_once_of_the_last_of_what_waited_for_the_window)

@@ -37,6 +37,7 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
         ack_now_ |= asks;
         note_executed(number);
     }
+    asked_ = std::uint8_t(asked_ + asks); // after its frames: it asks for their answers, too
     if (any_in_ && largest_in_ == number) largest_in_at_ = now;
     if (packet.header.ack_bytes) take_ack(packet.ack, now);
     settle_ready();
@@ -303,7 +304,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         unanswered_probes_ = 0;
         probes_due_ = 0;
         probe_from_ = now;
-        company_over_ = !outbox_.empty();
+        company_over_ = has_queued();
     }
     adapt_to_path();
 }
@@ -353,7 +354,7 @@ void link::find_lost(std::uint64_t now)
 // A front that a closed window keeps back goes when an acknowledgement comes, not at a time.
 bool link::waits_only_for_company() const
 {
-    if (outbox_.empty() || held_since_ == 0 || !held_for_company(0)) return false;
+    if (!has_queued() || held_since_ == 0 || !held_for_company(0)) return false;
     return bundles_.size() < bundle_window && window_open(next_charge());
 }
 
@@ -361,7 +362,7 @@ std::uint64_t link::deadline() const
 {
     if (failed_) return tell_at_;
     // The kernel refused the last one: no acknowledgement and no probe will bring this link back.
-    if (in_flight_ == 0 && !(outbox_.empty() && again_.empty())) return 0;
+    if (in_flight_ == 0 && (has_queued() || !again_.empty())) return 0;
     std::uint64_t ack = ack_now_ ? 0 : ack_at_; // nothing can be told while all that came is held back
     std::uint64_t at = std::min(any_in_ ? ack : never, loss_check_at_);
     if (wants_probe()) at = std::min(at, probe_from_ + rtt_.probe_after(unanswered_probes_));

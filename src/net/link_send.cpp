@@ -27,15 +27,15 @@ bool link::send(const outgoing &m)
         return false;
     }
     if (m.notice) ++notices_out_;
-    const bool first = outbox_.empty();
-    queued_ = first ? 1 : queued_ + 1;
+    const bool first = !has_queued();
+    if (!m.lazy) queued_ = first ? 1 : queued_ + 1;
     outbox_.push(m, most_in_datagram());
-    return first || in_flight_ == 0 || outbox_.bytes() >= enough();
+    return !only_lazy() && (first || in_flight_ == 0 || outbox_.bytes() >= enough());
 }
 
-void link::hurry()
+void link::hurry(bool answers)
 {
-    hurried_ |= !outbox_.empty() || !again_.empty() || (in_flight_ > 0 && !last_asked_);
+    hurried_ |= !outbox_.empty() || !again_.empty() || ((answers || in_flight_ > 0) && !last_asked_);
     flush();
 }
 
@@ -98,6 +98,7 @@ bool link::held_for_company(std::uint64_t now) const
 bool link::front_may_go(std::uint64_t now) const
 {
     if (outbox_.empty() || bundles_.size() >= bundle_window || held_for_company(now)) return false;
+    if (only_lazy() && !ack_now_ && !flushed_) return false;
     return window_open(next_charge());
 }
 
@@ -132,7 +133,7 @@ bundle *link::next_bundle(std::uint64_t now)
 
 void link::note_wait(std::uint64_t now)
 {
-    if (outbox_.empty()) return;
+    if (!has_queued()) return;
     if (held_since_ == 0) held_since_ = now;
     seen_after_ = std::uint32_t(std::min<std::uint64_t>(now - held_since_, UINT32_MAX));
     seen_bytes_ = std::uint32_t(std::min<std::size_t>(outbox_.bytes(), UINT32_MAX));
@@ -233,8 +234,8 @@ bool link::build(std::uint64_t now, datagram *result)
         build_packet(b, 0, now, often || (last && (b->asks || hurried_ || !outbox_.empty())), result);
         return true;
     }
-    if (outbox_.empty()) flushed_ = false;
-    const bool asks = hurried_ && outbox_.empty() && in_flight_ > 0;
+    if (!has_queued()) flushed_ = false;
+    const bool asks = hurried_ && outbox_.empty();
     if (outbox_.empty()) hurried_ = false;
     if (!asks && (!ack_now_ || !any_in_)) return false;
     last_asked_ |= asks;
@@ -276,7 +277,7 @@ std::size_t link::write_ack_block(std::byte *to, std::uint64_t now, std::size_t 
     for (unsigned i = 0; i < count; ++i) words[i] = ack_word(i);
     write_ack(to, ack, {words, count});
     ack_now_ = false;
-    ack_at_ = never;
+    ack_at_ = only_lazy() ? now + ack_delay : never;
     unacked_in_ = 0;
     return ack_fixed_bytes + 8 * count;
 }

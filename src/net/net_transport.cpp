@@ -70,7 +70,12 @@ class net_transport final : public transport {
 
     void send(int rank, const outgoing &message) override;
     void flush() override;
-    void hurry(int rank) override;
+    void hurry(int rank, bool answers) override;
+    std::uint8_t asked(int rank) const override
+    {
+        const auto known = peers_.find(rank);
+        return known == peers_.end() ? std::uint8_t(0) : known->second.link->asked();
+    }
     bool poll(nanoseconds now) override;
     wake_set wake_fds() const override { return io_.wake_fds(); }
     bool arm(bool for_memory) override;
@@ -232,6 +237,10 @@ void net_transport::send(int rank, const outgoing &message)
     activate(*p);
     // Where it was touched, poll() sends what it gathers, with the acknowledgement.
     if (!message.more && std::exchange(p->due, false) && !p->touched) pump(*p, io_.now());
+    if (message.lazy && p->link->only_lazy()) {
+        p->link->go_later(io_.now());
+        next_deadline_ = std::min(next_deadline_, p->link->deadline());
+    }
     if (p->link->has_queued()) holds_.store(true, std::memory_order_relaxed);
 }
 
@@ -248,11 +257,11 @@ void net_transport::flush()
     }
 }
 
-void net_transport::hurry(int rank)
+void net_transport::hurry(int rank, bool answers)
 {
     peer *p = find(rank);
     if (!p || closed_) return;
-    p->link->hurry();
+    p->link->hurry(answers);
     if (p->link->may_build()) pump(*p, io_.now());
 }
 

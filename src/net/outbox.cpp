@@ -69,20 +69,32 @@ void outbox::push(const outgoing &m, std::size_t limit)
     item long_one;
     long_one.message = long_message_ref(m);
     long_one.ordered = m.ordered || m.notice;
+    if (only_lazy()) take_along(long_one.ordered);
     queue_.push_back(std::move(long_one));
     bytes_ += m.bytes + frame_bytes;
+}
+
+// The lazy ones go with what comes now. They are in no need of order, so they take any.
+void outbox::take_along(bool ordered)
+{
+    item &lazy = queue_.front();
+    lazy.ordered = lazy.packed->ordered = ordered;
+    lazy.lazy = false;
 }
 
 // Adds a small message to the open item at the end of the queue, or begins one.
 void outbox::pack(const outgoing &m, std::size_t limit)
 {
     const std::size_t payload = m.prefix_bytes + m.bytes, need = frame_bytes + padded(payload);
-    const bool ordered = m.ordered || m.notice; // notices are counted, so they must come in order
     item *last = queue_.empty() ? nullptr : &queue_.back();
+    const bool along = m.lazy && last && last->packed;                  // in whatever order
+    const bool ordered = along ? last->ordered : m.ordered || m.notice; // notices are counted, so they come in order
+    if (!m.lazy && only_lazy()) take_along(ordered);
     if (!last || !last->packed || last->ordered != ordered || last->packed->bytes + need > limit) {
         item open;
         open.packed = pool_.take();
         open.ordered = open.packed->ordered = ordered;
+        open.lazy = m.lazy && queue_.empty();
         queue_.push_back(std::move(open));
         last = &queue_.back();
     }

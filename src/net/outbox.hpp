@@ -128,6 +128,8 @@ class outbox {
     explicit outbox(bundle_pool &pool) : pool_(pool) {}
 
     bool empty() const { return queue_.empty(); }
+    // Nothing in it needs to go by itself.
+    bool only_lazy() const { return queue_.size() == 1 && queue_.front().lazy; }
     std::size_t bytes() const { return bytes_; } // about; what is cut off takes a frame header more
 
     // Small messages are packed into items of at most `limit` bytes.
@@ -157,11 +159,13 @@ class outbox {
         std::unique_ptr<bundle> packed; // small messages
         long_message_ref message;       // or a long one
         bool ordered = false;
+        bool lazy = false; // all of it
     };
     ring_queue<item> queue_;
     std::size_t bytes_ = 0;
     bundle_pool &pool_;
 
+    void take_along(bool ordered);
     void pack(const outgoing &message, std::size_t limit);
     bool add_packed(bundle &to, item &from, std::size_t limit);
     bool add_part(bundle &to, item &from, std::size_t limit, bool by_pages);

@@ -94,7 +94,7 @@ TEST_F(refused_send, is_tried_again_soon_where_it_was_a_question)
     const auto begin = now;
     ends[0]->send(1, slow);
     ports[0].takes = 0;
-    ends[0]->hurry(1);
+    ends[0]->hurry(1, false);
     ASSERT_EQ(ports[0].refused, 1u);
     ports[0].takes = ~0u;
     ASSERT_TRUE(run([&] { return w.status != 1; }, now + second));

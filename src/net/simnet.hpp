@@ -63,7 +63,9 @@ class simnet {
 
     void send(int side, const outgoing &message)
     {
-        sides_[side].link->send(message);
+        link &l = *sides_[side].link;
+        l.send(message);
+        if (message.lazy && l.only_lazy()) l.go_later(now_);
         if (!taking_) pump(side);
     }
     void flush(int side)
@@ -72,9 +74,9 @@ class simnet {
         pump(side);
     }
 
-    void hurry(int side)
+    void hurry(int side, bool answers = false)
     {
-        sides_[side].link->hurry();
+        sides_[side].link->hurry(answers);
         pump(side);
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Active messages.
-#include "places.hpp"
+#include "packets.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -402,4 +402,50 @@ STEP(710, a_handler_cannot_leave_the_job)
     t.sync();
     CHECK_STATUS(SEA_ERR_STATE, status.load());
     CHECK_OK(sea_am_register(6, nullptr, nullptr));
+}
+
+namespace {
+
+void *note_message(const sea_am *m, sea_am_complete_fn *, void **)
+{
+    sea_counter *count = static_cast<sea_counter *>(m->context);
+    std::uint64_t before = 0;
+    CHECK_OK(sea_counter_get(count, &before)); // one handler at a time
+    CHECK_OK(sea_counter_set(count, before + 1));
+    return nullptr;
+}
+
+} // namespace
+
+// Their ends are told with what goes back, and when one asks.
+STEP(711, who_exchanges_messages_sends_a_packet_each_time)
+{
+    constexpr int number = 11;
+    static sea_counter count;
+    count.value = 0;
+    place word(kind::heap, 64);
+    CHECK_OK(sea_am_register(number, note_message, &count));
+    t.sync();
+    const int right = (t.rank + 1) % t.size;
+    const auto send = [&](const sea_opts *o) { CHECK_OK(sea_am_send(right, number, "message", 8, nullptr, 0, o)); };
+    std::uint64_t round = 0;
+    if (t.size == 2 && std::strcmp(sea_transport(right), "net") == 0) {
+        sea_opts o = SEA_OPTS_INIT;
+        o.flags = SEA_NOWAIT;
+        for (const sea_opts *opts : {static_cast<const sea_opts *>(&o), static_cast<const sea_opts *>(nullptr)}) {
+            const double packets = packets_of(t, right, [&] {
+                send(opts);
+                CHECK_OK(sea_counter_wait(&count, ++round, 30));
+            });
+            CHECK(packets < 1.5);
+        }
+    }
+    t.sync();
+    for (int i = 0; i < t.times(50); ++i) {
+        for (int k = 0; k <= i % 7; ++k, ++round) send(nullptr);
+        CHECK_OK(i % 2 ? sea_fence(right) : sea_fence_all());
+        CHECK_OK(sea_counter_wait(&count, round, 30));
+        t.sync();
+    }
+    CHECK_OK(sea_am_register(number, nullptr, nullptr));
 }

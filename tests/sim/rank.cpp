@@ -55,6 +55,7 @@ void rank::send(operation &op, outgoing m)
 {
     m.head.id = op.id;
     m.done = &op;
+    m.at_leisure = op.id % 3 == 0;
     net->send(int(op.target), m);
 }
 
@@ -250,6 +251,7 @@ void rank::send_done(const operation &op, int status)
     m.head.aux = std::uint16_t(std::int16_t(status));
     m.head.id = op.id;
     m.notice = status != SEA_OK;
+    m.lazy = !m.notice && op.id % 2;
     net->send(int(op.origin), m);
 }
 
