@@ -2,12 +2,14 @@
 // `onesea bench collectives`. Design: as `onesea bench rma`, everything is measured in turns, one program at a time:
 // for each path and number of ranks a job of ours with all cases, the floors of its exchanges, and each peer.
 #include "collectives/plan.hpp"
+#include "driver/cable.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
+#include <memory>
 
 namespace bench {
 namespace {
@@ -15,11 +17,12 @@ namespace {
 // The most that one program of a turn may take. A peer that hangs costs no more than this, and what it has measured
 // until then counts.
 constexpr double step_seconds = 60, peer_seconds = 30, quick_peer_seconds = 5;
+constexpr double quick_cable_seconds = 60;
 constexpr const char *help_text =
     "Measures what ranks do together, and small exchanges, beside installed MPIs.\n\n"
     "  exchange   two ranks: each puts its data with a signal (sea_put_signal) to the other and waits for the\n"
-    "             other's signal; beside MPI_Sendrecv. Floor: half of a round trip of as many bytes (to 32 KB),\n"
-    "             by a UDP datagram, or by a copy and a flag in shared memory\n"
+    "             other's signal; beside MPI_Sendrecv. Floor: half of a round trip of as many bytes (to 32 KB;\n"
+    "             cable: what one packet holds), by a UDP datagram, or by a copy and a flag in shared memory\n"
     "  barrier    sea_barrier; MPI_Barrier\n"
     "  allgather  sea_allgather, bytes of each rank; MPI_Allgather\n"
     "  allreduce  sea_allreduce, the sum of so many bytes of doubles; MPI_Allreduce\n"
@@ -34,7 +37,10 @@ constexpr const char *help_text =
     "2, 4 and 8 ranks (--quick: 2 and 4; exchange: 2; neighbors: 2 and 4). Two are pinned to two processors, more\n"
     "are left to the scheduler. Where ranks outnumber the processors, the figures say above all how they share\n"
     "them: Open MPI is told to yield then, MPICH cannot.\n"
-    "Paths: net every rank on a node of its own, the MPIs over TCP on the loopback; shm all ranks on one node.\n";
+    "Paths: net every rank on a node of its own, the MPIs over TCP on the loopback; shm all ranks on one node;\n"
+    "cable two network namespaces of this machine, mtu 1500, half of the ranks at each end, which is one node, for\n"
+    "ours and the MPIs alike. It needs root and is measured only when asked for; --quick then may take a\n"
+    "minute.\n";
 
 struct session {
     options opts;
@@ -43,6 +49,8 @@ struct session {
     std::vector<peer> peers;
     core_pair cores{-1, -1};
     series_table series;
+    std::unique_ptr<cable> wire; // null: no group wants it
+    const cable *wire_for(const collective_group &group) const { return group.path == "cable" ? wire.get() : nullptr; }
     std::string milliseconds() const { return opts.quick ? "10" : "60"; }
 };
 
@@ -82,17 +90,32 @@ std::vector<std::string> with_cases(const session &s, const std::string &program
 command our_job(const session &s, const collective_group &group)
 {
     const std::string ranks = std::to_string(group.ranks);
-    command c{{s.onesea, "run", "-n", ranks, "--nodes", group.path == "net" ? ranks : "1", "--secure", s.opts.secure,
-               "--timeout", "60"},
-              {}};
-    const auto program = with_cases(s, s.worker, group);
-    c.argv.insert(c.argv.end(), program.begin(), program.end());
+    command c{{s.onesea, "run", "-n", ranks, "--secure", s.opts.secure, "--timeout", "60"}, {}};
+    const auto append = [&](const std::vector<std::string> &more) {
+        c.argv.insert(c.argv.end(), more.begin(), more.end());
+    };
+    if (const cable *along = s.wire_for(group)) {
+        append({"--iface", cable::device, "--host", along->from + "," + along->to, "--ppn",
+                std::to_string(group.ranks / 2)});
+        c.environment = {{"ONESEA_RSH", along->remote_shell()}};
+    } else {
+        append({"--nodes", group.path == "net" ? ranks : "1"});
+    }
+    append(with_cases(s, s.worker, group));
     return c;
+}
+
+command peer_job(const session &s, const peer &p, const collective_group &group)
+{
+    const auto program = with_cases(s, p.collectives, group);
+    const cable *along = s.wire_for(group);
+    return along ? p.launch(*along, program, group.ranks) : p.launch(group.ranks, group.path, program);
 }
 
 bool measure_floors(session &s, const collective_group &group, const budget &time)
 {
     command c{{s.floors, "--ms", s.milliseconds(), "--cores", s.cores.text()}, {}};
+    if (const cable *along = s.wire_for(group)) c.argv.insert(c.argv.end(), {"--cable", along->ends()});
     const auto options = c.argv.size();
     for (const auto &one : group.cases)
         if (!one.floor.empty()) c.argv.push_back(one.floor_argument());
@@ -106,7 +129,7 @@ bool measure_group(session &s, const collective_group &group, const budget &time
     good = (time.spent() || measure_floors(s, group, time)) && good;
     for (const auto &p : s.peers)
         if (!time.spent())
-            measure_with(s, p.name, group, p.launch(group.ranks, group.path, with_cases(s, p.collectives, group)), time,
+            measure_with(s, p.name, group, peer_job(s, p, group), time,
                          s.opts.quick ? quick_peer_seconds : peer_seconds);
     return good;
 }
@@ -170,7 +193,7 @@ std::vector<figure> figures_of(const session &s)
 {
     std::vector<figure> all;
     for (const auto &name : collective_case_names())
-        for (const std::string path : {"net", "shm"})
+        for (const std::string path : {"net", "shm", "cable"})
             for (const auto &group : s.groups)
                 for (const auto &one : group.cases)
                     if (one.name == name && group.path == path) add_figure(s, all, group, one);
@@ -212,6 +235,7 @@ session open_session(const options &opts)
     s.opts = opts;
     s.groups = collective_groups_of(opts);
     if (s.groups.empty()) throw std::runtime_error("nothing is left to measure with this --case and --path");
+    if (opts.names_path("cable")) s.wire = std::make_unique<cable>();
     s.onesea = own_program("onesea");
     s.worker = own_program("onesea-bench-worker-collectives");
     s.floors = own_program("onesea-bench-floors");
@@ -223,7 +247,7 @@ session open_session(const options &opts)
 int collectives(const options &opts)
 {
     prepare_to_run();
-    const budget time(opts);
+    const budget time(opts, opts.names_path("cable") ? quick_cable_seconds : budget::quick_seconds);
     session s = open_session(opts);
     const int turns = opts.runs ? opts.runs : opts.quick ? 2 : 5;
     bool good = true;
@@ -250,7 +274,7 @@ int main(int argc, char **argv)
     return bench::guarded("collectives", [&] {
         bench::options opts;
         CLI::App app(bench::help_text, "onesea bench collectives");
-        bench::add_options(app, opts, bench::collective_case_names());
+        bench::add_options(app, opts, bench::collective_case_names(), {"shm", "net", "cable"});
         CLI11_PARSE(app, argc, argv);
         return bench::collectives(opts);
     });

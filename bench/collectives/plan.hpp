@@ -18,7 +18,7 @@ struct collective_case {
 };
 
 struct collective_group {
-    std::string path; // net, shm
+    std::string path; // net, shm, cable
     int ranks;
     std::vector<collective_case> cases;
     std::string id() const { return path + "@" + std::to_string(ranks); }

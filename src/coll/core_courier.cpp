@@ -57,8 +57,7 @@ bool on_arrival(int source, std::span<const std::byte> header, std::span<const s
     std::memcpy(&e, header.data(), sizeof e);
     if (e.sign.what == kind::notice) return false;
     const auto content = data.empty() ? header.subspan(sizeof e) : data;
-    if (the_mailbox().take_in(source, e, content.data(), content.size()).somebody_waits)
-        core::nudge(core::engine_held);
+    if (the_mailbox().take_in(source, e, content.data(), content.size()).somebody_waits) core::nudge(core::engine_held);
     return true;
 }
 

@@ -77,6 +77,12 @@ struct peer {
 };
 static_assert(sizeof(peer) <= 256, "there may be thousands of them");
 
+// A message of which some frames have come.
+struct message_in_frames {
+    std::vector<std::byte> bytes;
+    std::size_t come = 0, length = 0; // 0: its end has not come
+};
+
 enum class role : std::uint8_t { absent, starting, running, ended, forked };
 
 class engine_state final : public sink {
@@ -123,7 +129,9 @@ class engine_state final : public sink {
 
     std::unique_ptr<own_raw_space> raw; // nullptr: was never opened
 
-    std::set<std::pair<int, std::uint64_t>> refused;   // operations of others whose signals are not to be executed
+    std::set<std::pair<int, std::uint64_t>> refused; // operations of others whose signals are not to be executed
+    std::map<std::pair<int, std::uint64_t>, message_in_frames> in_frames; // by origin and its number
+    std::uint64_t messages_in_frames = 0;                                 // sent
     std::uint32_t seen_membership = 0, seen_ended = 0; // how far this process has followed who came and ended
     int seen_ranks = 0;
     sea_death_fn on_death = nullptr;

@@ -33,13 +33,13 @@ enum internal_am : int {
 int register_internal_am(int id, sea_am_header_fn fn, void *context);
 int send_internal_am(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
                      std::size_t data_bytes, const sea_opts *opts);
-// What takes a message sent by send_untold() when it arrives, under the lock and on the terms of a call_fn (below), before
-// any handler is asked. False: it is the handler's.
+// What takes a message sent by send_untold() when it arrives, under the lock and on the terms of a call_fn (below),
+// before any handler is asked. False: it is the handler's.
 using arrival_fn = bool (*)(int source, std::span<const std::byte> header, std::span<const std::byte> data);
 void set_arrival_function(int id, arrival_fn fn);
-// As send_internal_am() with copied data, and this rank does not hear of its end: nothing comes back but the acknowledgement, with
-// what goes that way later. It arrives unless the rank ends or the link fails. Complete on return; no fence waits for
-// it.
+// As send_internal_am() with copied data, and this rank does not hear of its end: nothing comes back but the
+// acknowledgement, with what goes that way later. It arrives unless the rank ends or the link fails. Complete on
+// return; no fence waits for it.
 int send_untold(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
                 std::size_t data_bytes);
 // The most data that it takes beside such a header.

@@ -45,6 +45,7 @@ void fail_operations_on(int rank, int status)
             note_error(op, status, fmt::format("no answer came from rank {}: {}", rank, sea_strerror(status)));
             complete(op, op->status);
         }
+    std::erase_if(engine().in_frames, [rank](const auto &one) { return one.first.first == rank; });
 }
 
 bool alive(int rank) { return engine().arena.ranks().alive(rank); }

@@ -3,6 +3,9 @@
 // has said where it goes; then the target pulls it straight there. Every message is answered by `done` when its
 // handlers have returned.
 //
+// A message of the library that nobody hears the end of (send_untold) may go in several frames of an `am`, which the
+// target puts together. That is the only kind of frame that is larger than a datagram and not executed piece by piece.
+//
 //   payload of am, am_long:  | u32 header bytes | u32 0 | u64 counter | header, padded to 8 | data, or u64 bytes |
 //   counter: position of the target counter at the target, 0: none
 #include "core/transfer.hpp"
@@ -234,8 +237,36 @@ void run_handler(locked &lock, handler_task &task)
     }
 }
 
+namespace {
+
+// A frame of a message that has several: true if it was the last one missing, and *whole has all of them.
+bool put_together(int source, const frame &head, std::span<const std::byte> payload, std::vector<std::byte> *whole)
+{
+    constexpr std::size_t most = 128 * 1024; // of what makes sense
+    if (head.position > most || payload.size() > most) return false;
+    auto &all = engine().in_frames;
+    const auto place = all.try_emplace({source, head.id}).first;
+    message_in_frames &m = place->second;
+    const std::size_t end = std::size_t(head.position) + payload.size();
+    if (m.bytes.size() < end) m.bytes.resize(end);
+    std::memcpy(m.bytes.data() + head.position, payload.data(), payload.size());
+    m.come += payload.size();
+    if (head.flags & frame_flags::last) m.length = end;
+    if (m.length == 0 || m.come < m.length) return false;
+    *whole = std::move(m.bytes);
+    all.erase(place);
+    return true;
+}
+
+} // namespace
+
 void receive_message(int source, const frame &head, std::span<const std::byte> payload)
 {
+    std::vector<std::byte> whole;
+    if (head.type == frame_type::am && (head.position > 0 || !(head.flags & frame_flags::last))) {
+        if (!put_together(source, head, payload, &whole)) return;
+        payload = whole;
+    }
     message_head sizes{};
     if (payload.size() >= sizeof sizes) std::memcpy(&sizes, payload.data(), sizeof sizes);
     std::size_t body = sizeof sizes + pad(sizes.header_bytes);
@@ -284,6 +315,22 @@ int send_internal_am(int rank, int id, const void *header, std::size_t header_by
     return send({rank, id, header, header_bytes, data, data_bytes}, opts);
 }
 
+namespace {
+
+// What does not fit a frame: it stays until all of it has been taken in.
+struct kept_message : delivery {
+    std::vector<std::byte> bytes;
+
+    kept_message(const message_begin &begin, const void *data, std::size_t data_bytes)
+        : delivery{[](delivery *d, int) { delete static_cast<kept_message *>(d); }}, bytes(begin.length + data_bytes)
+    {
+        std::memcpy(bytes.data(), begin.bytes, begin.length);
+        std::memcpy(bytes.data() + begin.length, data, data_bytes);
+    }
+};
+
+} // namespace
+
 int send_untold(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
                 std::size_t data_bytes)
 {
@@ -293,13 +340,23 @@ int send_untold(int rank, int id, const void *header, std::size_t header_bytes, 
     m.head.type = frame_type::am;
     m.head.flags = frame_flags::untold;
     m.head.aux = std::uint16_t(id);
-    m.prefix = begin.bytes;
-    m.prefix_bytes = begin.length;
-    m.payload = data;
-    m.bytes = data_bytes;
+    m.at_leisure = true;
     locked lock = enter();
     transport *t = engine().route(rank);
     if (!t) return fail(SEA_ERR_DEAD, "rank {} has ended", rank);
+    if (t->fits_frame(rank, begin.length + data_bytes)) {
+        m.prefix = begin.bytes;
+        m.prefix_bytes = begin.length;
+        m.payload = data;
+        m.bytes = data_bytes;
+    } else {
+        auto *kept = new kept_message(begin, data, data_bytes);
+        m.head.id = ++engine().messages_in_frames;
+        m.payload = kept->bytes.data();
+        m.bytes = kept->bytes.size();
+        m.borrow = true;
+        m.done = kept;
+    }
     count(rank, &pair_counts::messages, header_bytes + data_bytes, 0);
     t->send(rank, m);
     started();
@@ -313,7 +370,7 @@ std::size_t most_untold(int rank, std::size_t header_bytes)
     const transport *t = engine().route(rank);
     if (!t) return 0;
     const bool near = t->capabilities() & capability::native_put;
-    return std::min(t->max_frame(rank) - sizeof(message_head) - pad(header_bytes), near ? copied_in_node : copied);
+    return near ? std::min(t->max_frame(rank) - sizeof(message_head) - pad(header_bytes), copied_in_node) : copied;
 }
 
 } // namespace onesea::core

@@ -50,6 +50,7 @@ void operation_table::release(operation *op)
     if (!op->error_text.empty()) op->error_text = {};
     if (op->start) op->start = nullptr;
     if (op->owner) op->owner = nullptr;
+    if (!op->copies.empty()) op->copies.clear();
     unused_.push_back(op->index);
 }
 

@@ -94,6 +94,7 @@ struct operation : delivery, operation_state {
     };
     std::vector<signal> signals;       // that follow the data of a put or atomic
     std::shared_ptr<const void> owner; // of the origin's buffer: lives until nothing points there any more
+    std::vector<std::unique_ptr<std::byte[]>> copies; // of what long messages of it carry
     std::string error_text;
     std::function<void(operation *)> start; // deferred only
     std::vector<std::uint32_t> dependents;

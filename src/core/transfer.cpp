@@ -16,7 +16,8 @@ namespace onesea::core {
 namespace {
 
 // Longer puts refer to the program's buffer until they are there: who waits for local completion would rather have
-// the copy, who does not wait would not, except where a copy spares an acknowledgement beside a signal.
+// the copy, who does not wait would not, except where a copy spares an acknowledgement beside a signal. What does not
+// fit a frame is copied here, else the transport does it.
 constexpr std::size_t copy_limit = 16384, copy_limit_nowait = 1024;
 
 // SEA_OK: a part was done; not_native: it needs a message; else the error has been noted.
@@ -111,6 +112,13 @@ void send_message(operation *op, int rank, outgoing &m, ends_by end)
 
 namespace {
 
+std::unique_ptr<std::byte[]> copied(const void *source, std::size_t bytes)
+{
+    auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    std::memcpy(copy.get(), source, bytes);
+    return copy;
+}
+
 void send_put(operation *op, place target, const void *source, std::size_t bytes, bool ordered)
 {
     transport *t = engine().route(target.rank);
@@ -123,10 +131,12 @@ void send_put(operation *op, place target, const void *source, std::size_t bytes
     m.payload = source;
     m.bytes = bytes;
     const bool copy = op->call_waits || (op->at_leisure && !op->signals.empty());
-    m.borrow = bytes > (copy ? copy_limit : copy_limit_nowait) || !t->fits_frame(target.rank, bytes);
-    m.more = !op->signals.empty() && t->fits_frame(target.rank, bytes);
+    const bool fits = t->fits_frame(target.rank, bytes), in_place = bytes > (copy ? copy_limit : copy_limit_nowait);
+    m.borrow = in_place || !fits;
+    if (m.borrow && !in_place) m.payload = op->copies.emplace_back(copied(source, bytes)).get();
+    m.more = !op->signals.empty() && (fits || !in_place);
     m.ordered = ordered || m.more; // as the signals are: what is unordered goes in other packets
-    op->local_at_end |= m.borrow;
+    op->local_at_end |= in_place;
     m.at_leisure = op->at_leisure && !op->local_at_end;
     send_message(op, target.rank, m, ends_by::execution);
 }

@@ -172,7 +172,7 @@ bool outbox::add_part(bundle &to, item &from, std::size_t limit, bool by_pages)
     m.cut += bytes;
     bytes_ -= bytes;
     if (bytes < left) return false;
-    to.asks = true;
+    to.asks |= !m.message.at_leisure;
     bytes_ -= frame_bytes;
     queue_.pop_front();
     return true;

@@ -24,6 +24,11 @@ if(TARGET onesea_cli)
     coll_case(mixed_7 "" 0 -n 7 --nodes 2)
     coll_case(mixed_16 "" 0 -n 16 --nodes 4)
     coll_case(mixed_64 "--light" 0 -n 64 --nodes 4 --heap 4M)
+    set(small --profile ${CMAKE_CURRENT_SOURCE_DIR}/profiles/least.json) # messages in many frames
+    coll_case(small_4 "" 0 -n 4 --nodes 2 ${small})
+    coll_case(small_lossy_4 "--light" 0 -n 4 --nodes 4 ${small})
+    set_property(TEST collectives.small_lossy_4 APPEND PROPERTY
+        ENVIRONMENT "ONESEA_NET_FAULTS=loss=0.03,dup=0.01,reorder=0.03,seed=6")
     coll_case(crowd_256 "--only;10" 0 -n 256 --heap 1M)
     coll_case(death_shm_5 "--death" 137 -n 5 --on-death continue)
     coll_case(death_mixed_8 "--death" 137 -n 8 --nodes 2 --on-death continue)

@@ -138,6 +138,15 @@ frame read_frame(const std::uint8_t *data)
     return head;
 }
 
+// A message is whole unless its flag says the contrary; later pieces of one come behind the counter that the first one
+// has, so that none replaces it.
+void bound_pieces(frame &head)
+{
+    if (head.type != frame_type::am) return;
+    head.flags ^= frame_flags::last;
+    if (head.position > 0) head.position = 16 + (head.position & 0x3fff8);
+}
+
 // Counters of messages and copies may be in raw space as well.
 void bound_counter(const frame &head, std::byte *payload)
 {
@@ -173,6 +182,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         data += sizeof head;
         size -= sizeof head;
         head.length = std::uint32_t(std::min<std::size_t>(head.length, size));
+        bound_pieces(head);
         std::vector<std::uint64_t> payload(head.length / 8 + 1); // its end is watched
         std::memcpy(payload.data(), data, head.length);
         bound_early_data(head, reinterpret_cast<std::byte *>(payload.data()));
@@ -187,6 +197,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     engine().about_to_acknowledge();
     fail_operations_on(0, SEA_ERR_LINK);
+    engine().in_frames.clear();
     for (int i = 0; i < 50 || !engine().handlers.empty(); ++i) poll_round(lock);
     check_operations();
     check_yard();
