@@ -17,7 +17,8 @@ enum class frame_type : std::uint8_t {
     data,    // answer to get or pull: position: the asker's cookie + offset; aux: as of put; payload: data
     atomic,  // aux: kind | width << 8 | fetch << 15; position: offset; payload: operand, compare (u64 each)
     value,   // answer to a fetching atomic and to alloc: payload: u64
-    am,      // aux: handler number; payload: u32 header bytes, u32 zero, header padded to 8, data
+    am,      // aux: handler number; payload: u32 header bytes, u32 zero, u64 counter, header padded to 8, data. With
+             // `untold` it may be a part of that: position: where it belongs; `id` names the message, `last` ends it
     am_long, // as am, but instead of data: u64 data bytes; the target pulls them from the origin's operation `id`
     pull,    // position: the origin's operation, whose data is wanted whole; id: the asker's; payload: as get
     copy,    // position: source offset here; payload: u64 target address, u64 length, u64 position of the counter there

@@ -243,7 +243,7 @@ namespace {
 bool put_together(int source, const frame &head, std::span<const std::byte> payload, std::vector<std::byte> *whole)
 {
     constexpr std::size_t most = 128 * 1024; // of what makes sense
-    if (head.position > most || payload.size() > most) return false;
+    if (payload.empty() || head.position > most || payload.size() > most) return false;
     auto &all = engine().in_frames;
     const auto place = all.try_emplace({source, head.id}).first;
     message_in_frames &m = place->second;
