@@ -279,6 +279,8 @@ STEP(515, after_all_waits_for_small_puts_without_handles_and_later_ones_do_not_k
         CHECK_OK(sea_wait(op, 30));
         t.sync();
     }
+    CHECK_OK(sea_fence(int(right))); // for the last of the later ones, before their memory goes
+    t.sync();
 }
 
 STEP(507, a_failed_start_condition_passes_its_status_on)
