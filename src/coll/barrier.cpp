@@ -24,6 +24,15 @@ void disseminate(call &c, int at, int n, Member &&member)
     }
 }
 
+std::size_t parts_of(std::size_t bytes, std::size_t most) { return (bytes - 1) / most + 1; }
+
+// The bytes of each of as few parts as there can be; whole cache lines.
+std::size_t equal_parts(std::size_t bytes, std::size_t most)
+{
+    const std::size_t n = parts_of(bytes, most);
+    return ((bytes + n - 1) / n + 63) / 64 * 64;
+}
+
 } // namespace
 
 void copy_bytes(void *to, const void *from, std::size_t bytes)
@@ -53,8 +62,10 @@ void barrier(call &c)
 void broadcast(call &c, int root, void *buffer, std::size_t bytes)
 {
     if (bytes == 0) return;
-    const std::size_t pieces = (bytes - 1) / piece + 1;
-    const bool chain = pieces >= std::size_t(c.places().nodes());
+    const bool short_pieces = c.places().nodes() > 1 && bytes <= in_short_pieces;
+    const std::size_t piece = short_pieces ? equal_parts(bytes, short_piece) : long_piece;
+    const std::size_t pieces = parts_of(bytes, piece);
+    const bool chain = parts_of(bytes, long_piece) >= std::size_t(c.places().nodes());
     const tree t = c.places().tree_from(root, chain ? between_nodes::chain : between_nodes::binomial);
     auto *data = static_cast<std::byte *>(buffer);
     auto size = [&](std::size_t i) { return std::min(piece, bytes - i * piece); };

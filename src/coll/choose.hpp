@@ -5,7 +5,8 @@
 //
 //   call        small                                  large
 //   barrier     up to `few` members, or one per node: dissemination; else tree in the node, dissemination between
-//   broadcast   tree over nodes and inside             the same in pieces, nodes in a chain
+//   broadcast   tree over nodes and inside;            the same in pieces, nodes in a chain
+//                 between nodes in pieces that go at once
 //   reduce      binomial tree                          reduce-scatter, then gather
 //   allreduce   butterfly; many members of a node:     reduce-scatter, then allgather (halving and doubling,
 //               binomial tree and broadcast              ring if the members are no power of two)
@@ -22,7 +23,9 @@ namespace onesea::coll {
 
 inline constexpr int few = 4;   // members: one exchange more is cheaper than a second round through a leader
 inline constexpr int many = 16; // members: messages count, not their size
-inline constexpr std::size_t piece = 512 * 1024; // bytes: of a long broadcast; large against the cost of a message
+inline constexpr std::size_t long_piece = 512 * 1024; // bytes: of a broadcast; large against the cost of a message
+inline constexpr std::size_t short_piece = 60 * 1024; // bytes: what goes at once, and soon goes on from node to node
+inline constexpr std::size_t in_short_pieces = 256 * 1024; // bytes: a broadcast between nodes up to this long
 
 inline constexpr std::size_t small_reduce = 32 * 1024;    // bytes: below, the whole array in every message
 inline constexpr std::size_t small_allgather = 64 * 1024; // bytes in all

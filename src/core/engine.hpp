@@ -77,10 +77,16 @@ struct peer {
 };
 static_assert(sizeof(peer) <= 256, "there may be thousands of them");
 
-// A message of which some frames have come.
-struct message_in_frames {
-    std::vector<std::byte> bytes;
-    std::size_t come = 0, length = 0; // 0: its end has not come
+// A message of which some frames have come, in any order.
+class message_in_frames {
+  public:
+    void take(std::size_t position, std::span<const std::byte> frame, bool last);
+    bool whole() const { return length_ > 0 && come_ >= length_; }
+    std::span<const std::byte> bytes() const { return {bytes_.get(), length_}; }
+
+  private:
+    std::unique_ptr<std::byte[]> bytes_;
+    std::size_t room_ = 0, come_ = 0, end_ = 0, length_ = 0; // length: 0 until its last frame has come
 };
 
 enum class role : std::uint8_t { absent, starting, running, ended, forked };

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Active messages. What fits a frame travels with its data. Longer data stays at the origin until the header handler
-// has said where it goes; then the target pulls it straight there. Every message is answered by `done` when its
-// handlers have returned.
-//
-// A message of the library that nobody hears the end of (send_untold) may go in several frames of an `am`, which the
-// target puts together. That is the only kind of frame that is larger than a datagram and not executed piece by piece.
+// Active messages. What is eager travels with its data: in one frame, or between nodes in several of an `am`, which the
+// target puts together (the only kind of frame that is larger than a datagram and not executed piece by piece). Longer
+// data stays at the origin until the header handler has said where it goes; then the target pulls it straight there.
+// Every message is answered by `done` when its handlers have returned, but those of the library that nobody hears the
+// end of (send_untold).
 //
 //   payload of am, am_long:  | u32 header bytes | u32 0 | u64 counter | header, padded to 8 | data, or u64 bytes |
 //   counter: position of the target counter at the target, 0: none
 #include "core/transfer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace onesea::core {
 namespace {
@@ -40,7 +41,17 @@ struct message_begin {
         if (header_bytes) std::memcpy(bytes + sizeof head, header, header_bytes);
         std::memset(bytes + sizeof head + header_bytes, 0, pad(header_bytes) - header_bytes);
     }
+
+    std::unique_ptr<std::byte[]> with(const void *data, std::size_t data_bytes) const
+    {
+        auto all = std::make_unique_for_overwrite<std::byte[]>(length + data_bytes);
+        std::memcpy(all.get(), bytes, length);
+        std::memcpy(all.get() + length, data, data_bytes);
+        return all;
+    }
 };
+
+bool goes_in_frames(const transport *t) { return !(t->capabilities() & capability::native_put); }
 
 } // namespace
 
@@ -53,7 +64,7 @@ void start_message(operation *op, const sending &s, bool ordered, place counter)
     m.prefix = begin.bytes;
     m.prefix_bytes = begin.length;
     const bool fits = t->fits_frame(s.rank, m.prefix_bytes + s.data_bytes);
-    const bool eager = s.data_bytes == 0 || (fits && s.data_bytes <= t->tuning(s.rank).eager);
+    const bool eager = s.data_bytes == 0 || (s.data_bytes <= t->tuning(s.rank).eager && (fits || goes_in_frames(t)));
     std::uint64_t long_bytes = s.data_bytes;
     m.head.type = eager ? frame_type::am : frame_type::am_long;
     m.head.flags = ordered ? frame_flags::ordered : std::uint8_t(0);
@@ -61,6 +72,11 @@ void start_message(operation *op, const sending &s, bool ordered, place counter)
     m.payload = eager ? s.data : &long_bytes;
     m.bytes = eager ? s.data_bytes : sizeof long_bytes;
     m.ordered = ordered;
+    if (eager && !fits) { // it stays as long as the operation
+        m.payload = op->copies.emplace_back(begin.with(s.data, s.data_bytes)).get();
+        m.bytes += std::exchange(m.prefix_bytes, 0);
+        m.borrow = true;
+    }
     if (eager && op->at_leisure && s.id < SEA_AM_IDS) {
         m.head.flags |= frame_flags::at_leisure;
         m.at_leisure = op->lazy_answer = true;
@@ -237,24 +253,35 @@ void run_handler(locked &lock, handler_task &task)
     }
 }
 
+void message_in_frames::take(std::size_t position, std::span<const std::byte> frame, bool last)
+{
+    constexpr std::size_t least = 32 * 1024;
+    const std::size_t end = position + frame.size();
+    if (end > room_) {
+        room_ = std::max(least, std::bit_ceil(end));
+        auto larger = std::make_unique_for_overwrite<std::byte[]>(room_);
+        if (end_ > 0) std::memcpy(larger.get(), bytes_.get(), end_);
+        bytes_ = std::move(larger);
+    }
+    std::memcpy(bytes_.get() + position, frame.data(), frame.size());
+    end_ = std::max(end_, end);
+    come_ += frame.size();
+    if (last) length_ = end;
+}
+
 namespace {
 
-// A frame of a message that has several: true if it was the last one missing, and *whole has all of them.
-bool put_together(int source, const frame &head, std::span<const std::byte> payload, std::vector<std::byte> *whole)
+// A frame of a message that has several: true if it was the last one missing, and *all has them all.
+bool put_together(int source, const frame &head, std::span<const std::byte> payload, message_in_frames *all)
 {
-    constexpr std::size_t most = 128 * 1024; // of what makes sense
+    constexpr std::size_t most = 256 * 1024; // of what makes sense
     if (payload.empty() || head.position > most || payload.size() > most) return false;
-    auto &all = engine().in_frames;
-    const auto place = all.try_emplace({source, head.id}).first;
-    message_in_frames &m = place->second;
-    const std::size_t end = std::size_t(head.position) + payload.size();
-    if (m.bytes.size() < end) m.bytes.resize(end);
-    std::memcpy(m.bytes.data() + head.position, payload.data(), payload.size());
-    m.come += payload.size();
-    if (head.flags & frame_flags::last) m.length = end;
-    if (m.length == 0 || m.come < m.length) return false;
-    *whole = std::move(m.bytes);
-    all.erase(place);
+    auto &some = engine().in_frames;
+    const auto place = some.try_emplace({source, head.id}).first;
+    place->second.take(std::size_t(head.position), payload, head.flags & frame_flags::last);
+    if (!place->second.whole()) return false;
+    *all = std::move(place->second);
+    some.erase(place);
     return true;
 }
 
@@ -262,10 +289,10 @@ bool put_together(int source, const frame &head, std::span<const std::byte> payl
 
 void receive_message(int source, const frame &head, std::span<const std::byte> payload)
 {
-    std::vector<std::byte> whole;
+    message_in_frames all;
     if (head.type == frame_type::am && (head.position > 0 || !(head.flags & frame_flags::last))) {
-        if (!put_together(source, head, payload, &whole)) return;
-        payload = whole;
+        if (!put_together(source, head, payload, &all)) return;
+        payload = all.bytes();
     }
     message_head sizes{};
     if (payload.size() >= sizeof sizes) std::memcpy(&sizes, payload.data(), sizeof sizes);
@@ -319,13 +346,11 @@ namespace {
 
 // What does not fit a frame: it stays until all of it has been taken in.
 struct kept_message : delivery {
-    std::vector<std::byte> bytes;
+    std::unique_ptr<std::byte[]> bytes;
 
     kept_message(const message_begin &begin, const void *data, std::size_t data_bytes)
-        : delivery{[](delivery *d, int) { delete static_cast<kept_message *>(d); }}, bytes(begin.length + data_bytes)
+        : delivery{[](delivery *d, int) { delete static_cast<kept_message *>(d); }}, bytes(begin.with(data, data_bytes))
     {
-        std::memcpy(bytes.data(), begin.bytes, begin.length);
-        std::memcpy(bytes.data() + begin.length, data, data_bytes);
     }
 };
 
@@ -352,8 +377,8 @@ int send_untold(int rank, int id, const void *header, std::size_t header_bytes, 
     } else {
         auto *kept = new kept_message(begin, data, data_bytes);
         m.head.id = ++engine().messages_in_frames;
-        m.payload = kept->bytes.data();
-        m.bytes = kept->bytes.size();
+        m.payload = kept->bytes.get();
+        m.bytes = begin.length + data_bytes;
         m.borrow = true;
         m.done = kept;
     }
@@ -366,11 +391,11 @@ int send_untold(int rank, int id, const void *header, std::size_t header_bytes, 
 // Copied twice it is there sooner than after the three ways of a long message. Inside a node ways are short.
 std::size_t most_untold(int rank, std::size_t header_bytes)
 {
-    constexpr std::size_t copied = 60 * 1024, copied_in_node = 8192;
+    constexpr std::size_t copied = 120 * 1024, copied_in_node = 8192;
     const transport *t = engine().route(rank);
     if (!t) return 0;
-    const bool near = t->capabilities() & capability::native_put;
-    return near ? std::min(t->max_frame(rank) - sizeof(message_head) - pad(header_bytes), copied_in_node) : copied;
+    if (goes_in_frames(t)) return copied;
+    return std::min(t->max_frame(rank) - sizeof(message_head) - pad(header_bytes), copied_in_node);
 }
 
 } // namespace onesea::core

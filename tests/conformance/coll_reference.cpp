@@ -202,8 +202,9 @@ void expect_same(const char *file, int line, const char *what, const bytes &expe
 
 std::size_t random_size(dice &d, std::size_t most)
 {
-    static constexpr std::size_t edges[] = {0,    1,    8,     983,   984,   985,   1023,   1024,   1025,   4096,
-                                            7900, 8192, 32767, 32768, 32776, 65536, 131072, 524288, 524289, 1048577};
+    static constexpr std::size_t edges[] = {0,     1,      8,      983,    984,    985,    1023,   1024,   1025,
+                                            4096,  7900,   8192,   32767,  32768,  32776,  61440,  61441,  65536,
+                                            65537, 122880, 122881, 131072, 262144, 262145, 524288, 524289, 1048577};
     std::size_t size = 0;
     switch (d.below(4)) {
     case 0:

@@ -449,3 +449,49 @@ STEP(711, who_exchanges_messages_sends_a_packet_each_time)
     }
     CHECK_OK(sea_am_register(number, nullptr, nullptr));
 }
+
+namespace {
+
+std::atomic<bool> let_go;
+
+void *hold_handlers(const sea_am *, sea_am_complete_fn *, void **)
+{
+    for (const double end = now() + 20; !let_go && now() < end;) pause_for(0.001);
+    return nullptr;
+}
+
+void *take_into(const sea_am *m, sea_am_complete_fn *, void **) { return m->context; }
+
+} // namespace
+
+// Of a job whose `eager` is no less and whose frames are far shorter.
+LONE_STEP(713, eager_data_of_many_frames_is_copied_and_goes_though_no_handler_has_asked_for_it)
+{
+    constexpr int holds = 14, takes = 15;
+    for (const std::size_t bytes : {std::size_t(1500), std::size_t(8000), std::size_t(65000)}) {
+        std::vector<unsigned char> out(bytes), in(bytes);
+        fill(out.data(), bytes, bytes);
+        let_go = false;
+        CHECK_OK(sea_am_register(holds, hold_handlers, nullptr));
+        CHECK_OK(sea_am_register(takes, take_into, in.data()));
+        t.shared->flags[0] = 0;
+        t.sync();
+        if (t.rank == 0) {
+            CHECK_OK(sea_am_send(1, holds, nullptr, 0, nullptr, 0, nullptr));
+            CHECK_OK(sea_set_timeout(5));
+            CHECK_OK(sea_am_send(1, takes, "header", 6, out.data(), bytes, nullptr)); // returns, and may be changed
+            CHECK_OK(sea_set_timeout(SEA_FOREVER));
+            set_bytes(out.data(), bytes, 0);
+            t.shared->flags[0] = 1;
+            CHECK_OK(sea_fence(1));
+        } else if (t.rank == 1) {
+            for (const double end = now() + 20; t.shared->flags[0] == 0 && now() < end;) pause_for(0.001);
+            let_go = true;
+        }
+        t.sync();
+        if (t.rank == 1) CHECK_DATA(in.data(), bytes, bytes);
+        CHECK_OK(sea_am_register(holds, nullptr, nullptr));
+        CHECK_OK(sea_am_register(takes, nullptr, nullptr));
+        t.sync();
+    }
+}
