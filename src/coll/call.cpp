@@ -49,6 +49,7 @@ team::team(mailbox &m, courier &c, const context_id &id, members all, int own_ra
 
 call::call(team &t, const signature &sign, nanoseconds deadline) : team_(t), box_(*t.messages), deadline_(deadline)
 {
+    team_.near.clear();
     if (broken()) return;
     team_.mail.begin(&box_, sign);
     check_members();
@@ -81,7 +82,11 @@ void call::send(int member, unsigned step, const void *data, std::size_t bytes)
 receive *call::expect(int member, unsigned step, void *to, std::size_t bytes)
 {
     if (broken()) return nullptr;
-    return team_.mail.post(&box_, team_.who.rank(member), phase_ + step, to, bytes);
+    const int rank = team_.who.rank(member);
+    const std::size_t near = team_.world.near_bytes(rank);
+    all_near_ &= near > 0 && bytes <= near;
+    if (near > 0 && bytes <= near && (team_.near.empty() || team_.near.back() != rank)) team_.near.push_back(rank);
+    return team_.mail.post(&box_, rank, phase_ + step, to, bytes);
 }
 
 void call::await(receive *r)
@@ -101,6 +106,15 @@ bool call::is_settled(const receive *r, std::uint64_t sends_left) const
     return unfinished_sends() <= sends_left;
 }
 
+// The same, after what has come near has been taken in, as much of it as that needs.
+bool call::settles_near(const std::vector<int> &senders, const receive *r, std::uint64_t sends_left)
+{
+    for (int rank : senders)
+        while (team_.world.take_near(rank, team_.context))
+            if (is_settled(r, sends_left)) return true;
+    return false;
+}
+
 // For one receive; or, without one, until at most so many sends are left, and if none may be left for all receives.
 void call::wait_for(receive *r, std::uint64_t sends_left)
 {
@@ -108,14 +122,20 @@ void call::wait_for(receive *r, std::uint64_t sends_left)
         call *self;
         receive *r;
         std::uint64_t sends_left;
+        bool all = false; // look at whatever has come
     } wanted{this, r, sends_left};
     auto ready = [](void *argument) {
         auto &c = *static_cast<condition *>(argument);
         if (c.self->is_settled(c.r, c.sends_left)) return true;
+        const std::vector<int> &near = c.self->team_.near;
+        if (c.self->settles_near(near, c.r, c.sends_left)) return true;
+        if (c.all && c.self->settles_near(c.self->team_.world.near_senders(), c.r, c.sends_left)) return true;
         c.self->check_members();
         return c.self->broken();
     };
     if (is_settled(r, sends_left)) return;
+    if (all_near_ && team_.world.look(ready, &wanted)) return;
+    wanted.all = true;
     if (team_.world.wait(ready, &wanted, deadline_) != SEA_OK) break_down(SEA_ERR_TIMEOUT, "the time given has passed");
 }
 

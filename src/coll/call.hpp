@@ -34,6 +34,7 @@ struct team {
     box *messages = nullptr; // nullptr: the name is taken, or the caller is no member
     std::atomic<bool> busy{false};
     std::uint32_t seen_ended = 0; // how far it has been looked at who has ended
+    std::vector<int> near;        // ranks from which the running call expects what lies near
     survivors left;               // under the lock of the matched messages
 };
 
@@ -71,9 +72,11 @@ class call {
     box &box_;
     nanoseconds deadline_;
     std::uint32_t phase_ = 0;
+    bool all_near_ = true; // nothing else is expected
     std::uint64_t unfinished_sends() const;
     void wait_for(receive *r, std::uint64_t sends_left);
     bool is_settled(const receive *r, std::uint64_t sends_left) const;
+    bool settles_near(const std::vector<int> &senders, const receive *r, std::uint64_t sends_left);
     void check_members();
     void let_transfers_end();
     void tell_others() const;

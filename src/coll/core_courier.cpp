@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/core_courier.hpp"
 
+#include "coll/near.hpp"
 #include "core/internal.hpp"
+#include "core/node.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -84,6 +86,8 @@ core_courier &the_courier()
 int core_courier::send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent)
 {
     if (!sent) {
+        const bool may_wait = e.sign.what != kind::notice; // until its receiver looks; a notice is for whoever is there
+        if (may_wait && the_near_post().send(rank, e, data, bytes)) return SEA_OK;
         alignas(8) std::byte header[sizeof e + short_bytes];
         std::memcpy(header, &e, sizeof e);
         if (bytes > 0) std::memcpy(header + sizeof e, data, bytes);
@@ -106,6 +110,29 @@ int core_courier::wait(bool (*ready)(void *), void *argument, nanoseconds deadli
 }
 
 void core_courier::nudge() { core::nudge(); }
+
+std::size_t core_courier::near_bytes(int rank) { return the_near_post().is_near(rank) ? near_post::most_bytes : 0; }
+
+std::vector<int> core_courier::near_senders() { return the_near_post().senders(); }
+
+bool core_courier::take_near(int rank, const context_id &own)
+{
+    context_id of = own;
+    if (!the_near_post().take_one(rank, the_mailbox(), &of)) return false;
+    if (of != own) core::nudge(); // another thread may wait for it
+    return true;
+}
+
+bool core_courier::look(bool (*ready)(void *), void *argument)
+{
+    constexpr int looks = 300;
+    for (int i = core::crowded() ? looks : 0; i < looks; ++i) {
+        if (ready(argument)) return true;
+        __builtin_ia32_pause();
+    }
+    return false;
+}
+
 bool core_courier::alive(int rank) { return core::alive(rank); }
 int core_courier::node_of(int rank) { return sea_node_of(rank); }
 std::uint32_t core_courier::ended() { return core::ended(); }

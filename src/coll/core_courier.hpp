@@ -12,6 +12,10 @@ class core_courier final : public courier {
     int send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent) override;
     int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) override;
     void nudge() override;
+    std::size_t near_bytes(int rank) override;
+    std::vector<int> near_senders() override;
+    bool take_near(int rank, const context_id &own) override;
+    bool look(bool (*ready)(void *), void *argument) override;
     bool alive(int rank) override;
     int node_of(int rank) override;
     std::uint32_t ended() override;

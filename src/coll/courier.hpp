@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace onesea::coll {
 
@@ -21,6 +22,16 @@ class courier {
     // nudge(), after sent counters grew and after ended() grew.
     virtual int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) = 0;
     virtual void nudge() = 0;
+
+    // Ranks of the own node may be near: what they send to each other, up to so many bytes, lies where who waits for it
+    // looks himself. 0: it comes as from others.
+    virtual std::size_t near_bytes(int) { return 0; }
+    // Ranks that have sent something so.
+    virtual std::vector<int> near_senders() { return {}; }
+    // Takes in one message from there; true: there was one. `own`: the team that the caller waits for.
+    virtual bool take_near(int, const context_id &) { return false; }
+    // Looks for a short time, without progress elsewhere, until ready(argument).
+    virtual bool look(bool (*)(void *), void *) { return false; }
 
     virtual bool alive(int rank) = 0;
     virtual int node_of(int rank) = 0;

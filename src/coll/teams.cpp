@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "coll/core_courier.hpp"
+#include "coll/near.hpp"
 #include "core/internal.hpp"
 
 namespace onesea::coll {
@@ -18,6 +19,7 @@ void ended()
 {
     the_teams().close();
     the_mailbox().clear();
+    the_near_post().close();
 }
 
 const bool registered = [] {

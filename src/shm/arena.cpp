@@ -23,12 +23,14 @@ constexpr std::uint64_t huge_page = 2u << 20;
 
 constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// The page of control words, the lane's cells, the ring's data.
+// The page of control words, with the short lane; the lane's cells, the ring's data.
 constexpr std::uint64_t lane_control_at = page / 2;
+constexpr std::uint64_t short_lane_at = lane_control_at + sizeof(lane_control);
+constexpr std::uint64_t short_cells_at = page - short_lane_cells * sizeof(cell);
 constexpr std::uint64_t ring_data_at = page + lane_cells * sizeof(cell);
 constexpr std::uint64_t stage_stride = page + stage_places * stage_piece;
 static_assert(sizeof(stage_control) <= page);
-static_assert(sizeof(ring_control) <= lane_control_at && sizeof(lane_control) <= page - lane_control_at);
+static_assert(sizeof(ring_control) <= lane_control_at && short_lane_at + sizeof(lane_control) <= short_cells_at);
 
 // The places of the parts follow from the capacities; `bytes` comes last.
 void lay_out(arena_header &h)
@@ -226,6 +228,16 @@ lane_control &arena::lane(unsigned to, unsigned from) const
 cell *arena::cells(unsigned to, unsigned from) const
 {
     return reinterpret_cast<cell *>(reinterpret_cast<std::byte *>(&ring(to, from)) + page);
+}
+
+lane_control &arena::short_lane(unsigned to, unsigned from) const
+{
+    return *reinterpret_cast<lane_control *>(reinterpret_cast<std::byte *>(&ring(to, from)) + short_lane_at);
+}
+
+cell *arena::short_cells(unsigned to, unsigned from) const
+{
+    return reinterpret_cast<cell *>(reinterpret_cast<std::byte *>(&ring(to, from)) + short_cells_at);
 }
 
 stage_control &arena::stage(unsigned index) const

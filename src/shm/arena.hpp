@@ -27,9 +27,10 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 9;
+inline constexpr std::uint32_t arena_version = 10;
 inline constexpr std::size_t key_bytes = 32;
-inline constexpr std::size_t lane_cells = 1024; // of a cache line; per ordered pair of local ranks
+inline constexpr std::size_t lane_cells = 1024;     // of a cache line; per ordered pair of local ranks
+inline constexpr std::size_t short_lane_cells = 16; // of the lane for collectives
 inline constexpr std::size_t heap_granule = 64;
 inline constexpr std::uint64_t max_heap_bytes = std::uint64_t(1) << 37; // granules are counted in 32 bits
 inline constexpr unsigned max_slots = 1024;                             // ranks of one node
@@ -74,6 +75,7 @@ struct alignas(64) slot {
     alignas(64) std::atomic<std::uint32_t> sleeping; // 0, or what its doorbell is to be rung after, as below
     alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64]; // bit s: slot s put something in its ring to here
     alignas(64) std::atomic<std::uint64_t> lanes[max_slots / 64];   // bit s: slot s has used its lane to here
+    alignas(64) std::atomic<std::uint64_t> short_lanes[max_slots / 64]; // the same of its short lane
     alignas(64) std::atomic<std::uint32_t> receiving; // threads that look at the lanes to here all the time now
     std::atomic<std::uint32_t> offered;               // 1: somebody did not wake it since it was receiving
     alignas(64) std::atomic<std::uint64_t> looked;    // when it looked last whether its stage is wanted, ns
@@ -144,6 +146,8 @@ class arena {
     std::byte *ring_data(unsigned to, unsigned from) const;
     lane_control &lane(unsigned to, unsigned from) const;
     cell *cells(unsigned to, unsigned from) const;
+    lane_control &short_lane(unsigned to, unsigned from) const;
+    cell *short_cells(unsigned to, unsigned from) const;
     stage_control &stage(unsigned index) const;
     std::byte *stage_data(unsigned index) const;
     std::size_t ring_bytes() const { return header_->tuning.of(path_kind::shm).window; } // of data: a power of two

@@ -46,14 +46,16 @@ struct lane_item {
     const void *data = nullptr; // dies with pop()
 };
 
-class lane {
+// `Cells`: a power of two, 4 or more.
+template <std::size_t Cells>
+class basic_lane {
   public:
-    static constexpr std::size_t most_bytes = lane_cells / 4 * sizeof(cell) - sizeof(cell_head);
+    static constexpr std::size_t most_bytes = Cells / 4 * sizeof(cell) - sizeof(cell_head);
     static constexpr std::size_t in_first = sizeof(cell) - sizeof(cell_head); // bytes of its data
     static constexpr std::uint16_t skip = 0xffff;                             // kind: nothing more before the end
 
-    lane() = default;
-    lane(lane_control &control, cell *cells) : control_(&control), cells_(cells) {}
+    basic_lane() = default;
+    basic_lane(lane_control &control, cell *cells) : control_(&control), cells_(cells) {}
     lane_control &control() const { return *control_; }
 
   protected:
@@ -64,26 +66,28 @@ class lane {
     {
         return (sizeof(cell_head) + bytes + sizeof(cell) - 1) / sizeof(cell);
     }
-    static std::uint32_t lap_of(std::uint64_t number) { return std::uint32_t(number / lane_cells) + 1; }
-    cell_head &head_at(std::uint64_t number) const
-    {
-        return *reinterpret_cast<cell_head *>(&cells_[number % lane_cells]);
-    }
+    static std::uint32_t lap_of(std::uint64_t number) { return std::uint32_t(number / Cells) + 1; }
+    cell_head &head_at(std::uint64_t number) const { return *reinterpret_cast<cell_head *>(&cells_[number % Cells]); }
 };
 
-class lane_writer : public lane {
+template <std::size_t Cells>
+class basic_lane_writer : public basic_lane<Cells> {
+    using base = basic_lane<Cells>;
+    using base::cells_, base::cells_for, base::control_, base::head_at, base::lap_of;
+
   public:
-    using lane::lane;
+    using base::base;
+    using base::in_first, base::skip;
 
     // False: no room. Afterwards everything written before is visible to whoever sees that this thread's next loads
     // have happened: who looks then whether the consumer sleeps does not miss it.
     bool push(const lane_item &item)
     {
-        const std::size_t need = cells_for(item.bytes), at = tail_ % lane_cells;
-        const std::size_t rest = at + need > lane_cells ? lane_cells - at : 0;
-        if (tail_ + rest + need - free_ > lane_cells) {
+        const std::size_t need = cells_for(item.bytes), at = tail_ % Cells;
+        const std::size_t rest = at + need > Cells ? Cells - at : 0;
+        if (tail_ + rest + need - free_ > Cells) {
             free_ = control_->head.load(std::memory_order_acquire);
-            if (tail_ + rest + need - free_ > lane_cells) return false;
+            if (tail_ + rest + need - free_ > Cells) return false;
         }
         if (rest) {
             head_at(tail_).kind = skip;
@@ -92,7 +96,7 @@ class lane_writer : public lane {
         }
         write(item, need);
         if (need > 1) data_until_ = tail_ + need;
-        if (tail_ + need < data_until_ + lane_cells) end_before(tail_ + need);
+        if (tail_ + need < data_until_ + Cells) end_before(tail_ + need);
         head_at(tail_).lap.exchange(lap_of(tail_), std::memory_order_seq_cst);
         tail_ += need;
         return true;
@@ -100,9 +104,9 @@ class lane_writer : public lane {
 
     bool more_than_half_full()
     {
-        if (tail_ - free_ <= lane_cells / 2) return false;
+        if (tail_ - free_ <= Cells / 2) return false;
         free_ = control_->head.load(std::memory_order_acquire);
-        return tail_ - free_ > lane_cells / 2;
+        return tail_ - free_ > Cells / 2;
     }
 
     // Half of the lane is free.
@@ -118,7 +122,7 @@ class lane_writer : public lane {
     {
         cell_head &head = head_at(tail_);
         const auto *data = static_cast<const std::byte *>(item.data);
-        if (need > 1) std::memcpy(&cells_[tail_ % lane_cells + 1], data + in_first, item.bytes - in_first);
+        if (need > 1) std::memcpy(&cells_[tail_ % Cells + 1], data + in_first, item.bytes - in_first);
         head.bytes = std::uint32_t(item.bytes);
         head.team = item.team;
         head.tag = item.tag;
@@ -143,10 +147,18 @@ class lane_writer : public lane {
     }
 };
 
-class lane_reader : public lane {
+template <std::size_t Cells>
+class basic_lane_reader : public basic_lane<Cells> {
+    using base = basic_lane<Cells>;
+    using base::cells_, base::cells_for, base::control_, base::head_at, base::lap_of;
+
   public:
-    using lane::lane;
-    lane_reader(lane_reader &&other) noexcept : lane(other), position_(other.position_.load()), told_(other.told_) {}
+    using base::base;
+    using base::skip;
+    basic_lane_reader(basic_lane_reader &&other) noexcept
+        : base(other), position_(other.position_.load()), told_(other.told_)
+    {
+    }
 
     // Any thread. Is there a message?
     bool ready() const
@@ -162,13 +174,13 @@ class lane_reader : public lane {
         while (ready()) {
             const std::uint64_t at = position_.load(std::memory_order_relaxed);
             cell_head &head = head_at(at);
-            if (head.kind == skip && at % lane_cells != 0) {
-                position_.store(at + lane_cells - at % lane_cells, std::memory_order_relaxed);
+            if (head.kind == skip && at % Cells != 0) {
+                position_.store(at + Cells - at % Cells, std::memory_order_relaxed);
                 continue;
             }
             const std::size_t n = cells_for(head.bytes);
-            if (at % lane_cells + n > lane_cells) return false;
-            for (std::size_t i = 1; i < std::min(n, ahead); ++i) __builtin_prefetch(&cells_[at % lane_cells + i]);
+            if (at % Cells + n > Cells) return false;
+            for (std::size_t i = 1; i < std::min(n, ahead); ++i) __builtin_prefetch(&cells_[at % Cells + i]);
             *item = {head.kind, head.tag, head.team, head.bytes, &head + 1};
             return true;
         }
@@ -181,7 +193,7 @@ class lane_reader : public lane {
         const std::uint64_t at = position_.load(std::memory_order_relaxed);
         const std::size_t n = cells_for(head_at(at).bytes);
         position_.store(at + n, std::memory_order_relaxed);
-        if (at + n - told_ < lane_cells / 4) return false;
+        if (at + n - told_ < Cells / 4) return false;
         told_ = at + n;
         control_->head.store(told_, std::memory_order_seq_cst);
         return true;
@@ -192,5 +204,13 @@ class lane_reader : public lane {
     std::atomic<std::uint64_t> position_{0}; // cells ever read
     std::uint64_t told_ = 0;                 // that the producer knows of
 };
+
+// Of matched messages, and of what collectives send, which is short and never much at once.
+using lane = basic_lane<lane_cells>;
+using lane_writer = basic_lane_writer<lane_cells>;
+using lane_reader = basic_lane_reader<lane_cells>;
+using short_lane = basic_lane<short_lane_cells>;
+using short_lane_writer = basic_lane_writer<short_lane_cells>;
+using short_lane_reader = basic_lane_reader<short_lane_cells>;
 
 } // namespace onesea::shm

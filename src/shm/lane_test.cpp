@@ -13,12 +13,14 @@ using namespace onesea::shm;
 
 namespace {
 
-struct storage {
+template <std::size_t Cells>
+struct storage_of {
     lane_control control{};
-    alignas(64) cell cells[lane_cells]{};
-    lane_writer in{control, cells};
-    lane_reader out{control, cells};
+    alignas(64) cell cells[Cells]{};
+    basic_lane_writer<Cells> in{control, cells};
+    basic_lane_reader<Cells> out{control, cells};
 };
+using storage = storage_of<lane_cells>;
 
 std::vector<std::byte> content(std::uint64_t number, std::size_t bytes)
 {
@@ -27,7 +29,8 @@ std::vector<std::byte> content(std::uint64_t number, std::size_t bytes)
     return p;
 }
 
-bool push(lane_writer &w, std::uint64_t number, std::size_t bytes)
+template <std::size_t Cells>
+bool push(basic_lane_writer<Cells> &w, std::uint64_t number, std::size_t bytes)
 {
     auto p = content(number, bytes);
     return w.push({std::uint16_t(number % 7), std::int32_t(number % 1000), number, bytes, p.data()});
@@ -62,14 +65,15 @@ TEST(lane, is_empty_at_first_and_refuses_when_full)
     EXPECT_TRUE(push(s->in, n, lane::most_bytes));
 }
 
-TEST(lane, keeps_messages_of_all_sizes_through_many_laps)
+template <std::size_t Cells>
+void pass_messages_of_all_sizes()
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<storage_of<Cells>>();
     std::mt19937 dice(5);
     std::deque<std::pair<std::uint64_t, std::size_t>> there;
     std::uint64_t next = 0;
     for (int i = 0; i < 60000; ++i) {
-        const std::size_t bytes = dice() % 3 ? dice() % 100 : dice() % (lane::most_bytes + 1);
+        const std::size_t bytes = dice() % 3 ? dice() % 100 : dice() % (basic_lane<Cells>::most_bytes + 1);
         if (dice() % 2 && push(s->in, next, bytes)) there.emplace_back(next++, bytes);
         lane_item item;
         if (dice() % 2) continue;
@@ -80,6 +84,12 @@ TEST(lane, keeps_messages_of_all_sizes_through_many_laps)
         s->out.pop();
     }
     EXPECT_GT(next, 5000u);
+}
+
+TEST(lane, keeps_messages_of_all_sizes_through_many_laps)
+{
+    pass_messages_of_all_sizes<lane_cells>();
+    pass_messages_of_all_sizes<short_lane_cells>();
 }
 
 // In whichever cell a message ends, where the end of the lane is skipped, and when single cells follow long messages.
@@ -166,13 +176,14 @@ TEST(lane, a_reader_far_behind_finds_every_message_whole)
     EXPECT_GT(next, 4000u);
 }
 
-TEST(lane, two_threads_meet_in_it)
+template <std::size_t Cells>
+void let_two_threads_meet()
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<storage_of<Cells>>();
     constexpr std::uint64_t n = 20000;
     std::thread writer([&] {
         for (std::uint64_t i = 0; i < n;)
-            if (push(s->in, i, i % 300))
+            if (push(s->in, i, i % 200))
                 ++i;
             else
                 std::this_thread::yield();
@@ -183,11 +194,17 @@ TEST(lane, two_threads_meet_in_it)
             std::this_thread::yield();
             continue;
         }
-        expect(item, i, i % 300);
+        expect(item, i, i % 200);
         s->out.pop();
         ++i;
     }
     writer.join();
+}
+
+TEST(lane, two_threads_meet_in_it)
+{
+    let_two_threads_meet<lane_cells>();
+    let_two_threads_meet<short_lane_cells>();
 }
 
 } // namespace

@@ -215,6 +215,20 @@ STEP(130, members_that_disagree_are_told_and_other_teams_go_on)
     CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
 }
 
+// What tells it comes from others than it waits for.
+STEP(131, who_is_in_another_call_than_all_others_is_told)
+{
+    if (t.size == 1) return;
+    sea_team team = SEA_TEAM_NULL;
+    CHECK_OK(sea_team_split(SEA_TEAM_WORLD, 0, 0, &team));
+    CHECK_OK(sea_set_timeout(30));
+    long v = 0;
+    CHECK_STATUS(SEA_ERR_INVALID, t.rank == 0 ? sea_broadcast(team, 1, &v, sizeof v) : sea_barrier(team));
+    CHECK_OK(sea_set_timeout(SEA_FOREVER));
+    CHECK_OK(sea_team_free(team));
+    CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
+}
+
 STEP(140, a_time_limit_ends_a_call_and_the_others_hear_of_it)
 {
     if (t.size == 1) return;
