@@ -83,9 +83,10 @@ receive *call::expect(int member, unsigned step, void *to, std::size_t bytes)
 {
     if (broken()) return nullptr;
     const int rank = team_.who.rank(member);
-    const std::size_t near = team_.world.near_bytes(rank);
-    all_near_ &= near > 0 && bytes <= near;
-    if (near > 0 && bytes <= near && (team_.near.empty() || team_.near.back() != rank)) team_.near.push_back(rank);
+    const std::size_t most = team_.world.near_bytes(rank);
+    const bool near = most > 0 && bytes <= most;
+    all_near_ &= near;
+    if (near && (team_.near.empty() || team_.near.back() != rank)) team_.near.push_back(rank);
     return team_.mail.post(&box_, rank, phase_ + step, to, bytes);
 }
 
@@ -107,11 +108,10 @@ bool call::is_settled(const receive *r, std::uint64_t sends_left) const
 }
 
 // The same, after what has come near has been taken in, as much of it as that needs.
-bool call::settles_near(const std::vector<int> &senders, const receive *r, std::uint64_t sends_left)
+bool call::settles_near(int source, const receive *r, std::uint64_t sends_left)
 {
-    for (int rank : senders)
-        while (team_.world.take_near(rank, team_.context))
-            if (is_settled(r, sends_left)) return true;
+    while (team_.world.take_near(source, team_.context))
+        if (is_settled(r, sends_left)) return true;
     return false;
 }
 
@@ -127,9 +127,9 @@ void call::wait_for(receive *r, std::uint64_t sends_left)
     auto ready = [](void *argument) {
         auto &c = *static_cast<condition *>(argument);
         if (c.self->is_settled(c.r, c.sends_left)) return true;
-        const std::vector<int> &near = c.self->team_.near;
-        if (c.self->settles_near(near, c.r, c.sends_left)) return true;
-        if (c.all && c.self->settles_near(c.self->team_.world.near_senders(), c.r, c.sends_left)) return true;
+        for (int source : c.self->team_.near)
+            if (c.self->settles_near(source, c.r, c.sends_left)) return true;
+        if (c.all && c.self->settles_near(courier::anybody, c.r, c.sends_left)) return true;
         c.self->check_members();
         return c.self->broken();
     };

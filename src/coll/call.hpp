@@ -76,7 +76,7 @@ class call {
     std::uint64_t unfinished_sends() const;
     void wait_for(receive *r, std::uint64_t sends_left);
     bool is_settled(const receive *r, std::uint64_t sends_left) const;
-    bool settles_near(const std::vector<int> &senders, const receive *r, std::uint64_t sends_left);
+    bool settles_near(int source, const receive *r, std::uint64_t sends_left);
     void check_members();
     void let_transfers_end();
     void tell_others() const;

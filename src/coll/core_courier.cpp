@@ -113,12 +113,11 @@ void core_courier::nudge() { core::nudge(); }
 
 std::size_t core_courier::near_bytes(int rank) { return the_near_post().is_near(rank) ? near_post::most_bytes : 0; }
 
-std::vector<int> core_courier::near_senders() { return the_near_post().senders(); }
-
 bool core_courier::take_near(int rank, const context_id &own)
 {
     context_id of = own;
-    if (!the_near_post().take_one(rank, the_mailbox(), &of)) return false;
+    near_post &post = the_near_post();
+    if (!(rank == anybody ? post.take_any(the_mailbox(), &of) : post.take_from(rank, the_mailbox(), &of))) return false;
     if (of != own) core::nudge(); // another thread may wait for it
     return true;
 }

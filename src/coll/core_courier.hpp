@@ -13,7 +13,6 @@ class core_courier final : public courier {
     int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) override;
     void nudge() override;
     std::size_t near_bytes(int rank) override;
-    std::vector<int> near_senders() override;
     bool take_near(int rank, const context_id &own) override;
     bool look(bool (*ready)(void *), void *argument) override;
     bool alive(int rank) override;

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace onesea::coll {
 
@@ -26,8 +25,7 @@ class courier {
     // Ranks of the own node may be near: what they send to each other, up to so many bytes, lies where who waits for it
     // looks himself. 0: it comes as from others.
     virtual std::size_t near_bytes(int) { return 0; }
-    // Ranks that have sent something so.
-    virtual std::vector<int> near_senders() { return {}; }
+    static constexpr int anybody = -1;
     // Takes in one message from there; true: there was one. `own`: the team that the caller waits for.
     virtual bool take_near(int, const context_id &) { return false; }
     // Looks for a short time, without progress elsewhere, until ready(argument).

@@ -21,24 +21,22 @@ std::optional<unsigned> near_post::slot_near(int rank) const
     return core::slot_of(rank);
 }
 
-shm::short_lane_writer &near_post::to(unsigned slot)
+void near_post::open()
 {
     const shm::arena &node = core::node_arena();
-    if (out_.empty()) out_.resize(node.header().slots);
-    auto &lane = out_[slot];
-    const unsigned own = core::own_slot();
-    if (!lane) lane = std::make_unique<shm::short_lane_writer>(node.short_lane(slot, own), node.short_cells(slot, own));
-    return *lane;
+    const unsigned slots = node.header().slots, own = core::own_slot();
+    out_.reserve(slots);
+    in_.reserve(slots);
+    for (unsigned s = 0; s < slots; ++s) {
+        out_.emplace_back(node.short_lane(s, own), node.short_cells(s, own));
+        in_.emplace_back(node.short_lane(own, s), node.short_cells(own, s));
+    }
 }
 
-shm::short_lane_reader &near_post::from(unsigned slot)
+void near_post::close()
 {
-    const shm::arena &node = core::node_arena();
-    if (in_.empty()) in_.resize(node.header().slots);
-    auto &lane = in_[slot];
-    const unsigned own = core::own_slot();
-    if (!lane) lane = std::make_unique<shm::short_lane_reader>(node.short_lane(own, slot), node.short_cells(own, slot));
-    return *lane;
+    out_.clear();
+    in_.clear();
 }
 
 bool near_post::send(int rank, const envelope &e, const void *data, std::size_t bytes)
@@ -51,7 +49,7 @@ bool near_post::send(int rank, const envelope &e, const void *data, std::size_t 
     if (bytes > 0) std::memcpy(whole + sizeof e, data, bytes);
     {
         std::lock_guard held(out_mutex_);
-        if (!to(*slot).push({1, 0, 0, sizeof e + bytes, whole})) return false;
+        if (!out_[*slot].push({1, 0, 0, sizeof e + bytes, whole})) return false;
     }
     auto &senders = core::node_arena().slot_at(*slot).short_lanes[core::own_slot() / 64];
     const std::uint64_t me = std::uint64_t(1) << (core::own_slot() % 64);
@@ -63,28 +61,17 @@ bool near_post::send(int rank, const envelope &e, const void *data, std::size_t 
     return true;
 }
 
-std::vector<int> near_post::senders() const
+bool near_post::take(unsigned slot, mailbox &mail, context_id *of)
 {
-    const shm::arena &node = core::node_arena();
-    const shm::slot &mine = node.slot_at(core::own_slot());
-    std::vector<int> ranks;
-    for (unsigned w = 0; w < (node.header().slots + 63) / 64; ++w)
-        for (std::uint64_t bits = mine.short_lanes[w].load(std::memory_order_seq_cst); bits; bits &= bits - 1)
-            ranks.push_back(node.slot_at(w * 64 + unsigned(std::countr_zero(bits))).rank.load());
-    return ranks;
-}
-
-bool near_post::take_one(int rank, mailbox &mail, context_id *of)
-{
-    const auto slot = slot_near(rank);
-    if (!slot) return false;
+    shm::short_lane_reader &lane = in_[slot];
+    if (!lane.ready()) return false; // as a rule, and without the lock
     std::lock_guard held(in_mutex_);
-    shm::short_lane_reader &lane = from(*slot);
     shm::lane_item item;
     if (!lane.front(&item)) return false;
     envelope e;
     if (item.bytes >= sizeof e) {
         const auto *bytes = static_cast<const std::byte *>(item.data);
+        const int rank = core::node_arena().slot_at(slot).rank.load(std::memory_order_relaxed);
         std::memcpy(&e, bytes, sizeof e);
         mail.take_in(rank, e, bytes + sizeof e, item.bytes - sizeof e);
         *of = e.context;
@@ -93,11 +80,20 @@ bool near_post::take_one(int rank, mailbox &mail, context_id *of)
     return true;
 }
 
-void near_post::close()
+bool near_post::take_from(int rank, mailbox &mail, context_id *of)
 {
-    std::scoped_lock held(out_mutex_, in_mutex_);
-    out_.clear();
-    in_.clear();
+    const auto slot = slot_near(rank);
+    return slot && take(*slot, mail, of);
+}
+
+bool near_post::take_any(mailbox &mail, context_id *of)
+{
+    const shm::arena &node = core::node_arena();
+    const shm::slot &mine = node.slot_at(core::own_slot());
+    for (unsigned w = 0; w < (node.header().slots + 63) / 64; ++w)
+        for (std::uint64_t bits = mine.short_lanes[w].load(std::memory_order_seq_cst); bits; bits &= bits - 1)
+            if (take(w * 64 + unsigned(std::countr_zero(bits)), mail, of)) return true;
+    return false;
 }
 
 } // namespace onesea::coll

@@ -9,7 +9,6 @@
 #include "coll/mailbox.hpp"
 #include "shm/lane.hpp"
 
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -20,22 +19,23 @@ class near_post {
   public:
     static constexpr std::size_t most_bytes = shm::short_lane::most_bytes - sizeof(envelope); // of data
 
+    void open();
+    void close();
+    bool is_near(int rank) const { return slot_near(rank).has_value(); }
+
     // Any thread. False: the rank is not near, or there is no room; nothing was sent.
     bool send(int rank, const envelope &e, const void *data, std::size_t bytes);
-    // Any thread: hands the next message from there, if there is one, to the mailbox. *of: the name of its team.
-    bool take_one(int rank, mailbox &mail, context_id *of);
-    std::vector<int> senders() const; // ranks that have ever sent something here
-    bool is_near(int rank) const { return slot_near(rank).has_value(); }
-    void close();
+    // Any thread: hands the next message from there, or from anybody, to the mailbox, if there is one. *of: its team.
+    bool take_from(int rank, mailbox &mail, context_id *of);
+    bool take_any(mailbox &mail, context_id *of);
 
   private:
     std::mutex out_mutex_, in_mutex_;
-    std::vector<std::unique_ptr<shm::short_lane_writer>> out_; // by slot
-    std::vector<std::unique_ptr<shm::short_lane_reader>> in_;
+    std::vector<shm::short_lane_writer> out_; // by slot
+    std::vector<shm::short_lane_reader> in_;
 
     std::optional<unsigned> slot_near(int rank) const;
-    shm::short_lane_writer &to(unsigned slot);
-    shm::short_lane_reader &from(unsigned slot);
+    bool take(unsigned slot, mailbox &mail, context_id *of);
 };
 
 near_post &the_near_post();

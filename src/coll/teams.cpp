@@ -13,7 +13,11 @@ constexpr int place_bits = 16;
 constexpr int most_places = 1 << place_bits;
 constexpr int use_mask = (1 << (31 - place_bits)) - 1;
 
-void started() { the_teams().open(the_mailbox(), the_courier(), sea_rank(), core::world_size()); }
+void started()
+{
+    the_near_post().open();
+    the_teams().open(the_mailbox(), the_courier(), sea_rank(), core::world_size());
+}
 
 void ended()
 {
