@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `onesea bench acp`. Design: a turn runs a job of two nodes (copies and calls), one of one node (calls), and beside
-// the copies the floor and the peers, one program at a time. Memory is asked once: of `onesea bench memory` for the
-// number of processes, of jobs of the worker for registrations and for what channels and structures leave.
+// `onesea bench acp`. Design: a turn runs, for a few sizes at a time, a job of two nodes that copies, the floor and the
+// peers, one program at a time, and then a job of two nodes and one of one node for calls. Memory is asked once: of
+// `onesea bench memory` for the number of processes, of jobs of the worker for registrations and for what channels and
+// structures leave.
 #include "acp/report.hpp"
-#include "driver/options.hpp"
 #include "driver/peers.hpp"
+#include "driver/turns.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -84,27 +85,38 @@ bool run_worker(session &s, const std::string &path, const std::vector<std::stri
     return cases.empty() || measure_with(s, "onesea@" + path, job, time, seconds);
 }
 
-std::vector<std::string> sized(const session &s, const std::string &name)
+std::vector<std::string> sized(const std::string &name, const std::vector<std::size_t> &sizes)
 {
     std::vector<std::string> all;
-    for (std::size_t bytes : s.sizes) all.push_back(fmt::format("{}:{}", name, bytes));
+    for (std::size_t bytes : sizes) all.push_back(fmt::format("{}:{}", name, bytes));
     return all;
 }
 
-bool measure_copies_of_others(session &s, const budget &time)
+bool measure_copies_of_others(session &s, const std::vector<std::size_t> &sizes, const budget &time)
 {
     const std::vector<std::string> head = {"--ms", s.milliseconds(), "--cores", s.cores.text()};
     command floor{{s.floors}, {}};
     floor.argv.insert(floor.argv.end(), head.begin(), head.end());
-    for (const auto &one : sized(s, "udp_stream_gso")) floor.argv.push_back(one);
+    for (const auto &one : sized("udp_stream_gso", sizes)) floor.argv.push_back(one);
     const bool good = time.spent() || measure_with(s, "floor", floor, time);
     for (const auto &p : s.peers) {
         std::vector<std::string> program = {p.rma};
         program.insert(program.end(), head.begin(), head.end());
         program.insert(program.end(), {"--batch", "1"});
         for (const std::string name : {"put_bw", "send_bw"})
-            for (const auto &one : sized(s, name)) program.push_back(one);
+            for (const auto &one : sized(name, sizes)) program.push_back(one);
         if (!time.spent()) measure_with(s, p.name, p.launch(2, "net", program), time);
+    }
+    return good;
+}
+
+bool measure_copies(session &s, const budget &time)
+{
+    bool good = true;
+    for (const auto &sizes : measured_at_once(s.sizes, s.opts)) {
+        if (time.spent()) break;
+        good = run_worker(s, "net", sized("copy", sizes), time) && good;
+        good = measure_copies_of_others(s, sizes, time) && good;
     }
     return good;
 }
@@ -112,16 +124,12 @@ bool measure_copies_of_others(session &s, const budget &time)
 bool measure_turn(session &s, const budget &time)
 {
     bool good = true;
-    const bool copies = s.opts.wants_case("copy") && s.opts.wants_path("net");
-    for (const std::string path : {"net", "shm"}) {
-        // The ratios divide by get8 over net, so that is measured also when only shm is wanted.
-        if (!s.opts.wants_path(path) && !(path == "net" && s.wants_calls())) continue;
-        std::vector<std::string> cases;
-        if (path == "net" && copies) cases = sized(s, "copy");
-        if (s.wants_calls()) cases.emplace_back("calls");
-        good = (time.spent() || run_worker(s, path, cases, time)) && good;
-    }
-    return (!copies || measure_copies_of_others(s, time)) && good;
+    if (s.opts.wants_case("copy") && s.opts.wants_path("net")) good = measure_copies(s, time);
+    // The ratios divide by get8 over net, so that is measured also when only shm is wanted.
+    for (const std::string path : {"net", "shm"})
+        if (s.wants_calls() && (s.opts.wants_path(path) || path == "net") && !time.spent())
+            good = run_worker(s, path, {"calls"}, time) && good;
+    return good;
 }
 
 // ---- memory ---------------------------------------------------------------------------------------------------------
@@ -142,20 +150,8 @@ bool measure_processes(session &s, const budget &time)
         const auto j = nlohmann::json::parse(line);
         const std::string name = j.at("case");
         if ((name != "init" && name != "talk" && name != "tables") || !s.opts.wants_case(name)) continue;
-        s.memory.push_back({"acp",
-                            name,
-                            "net",
-                            "none",
-                            s.opts.secure,
-                            0,
-                            j.at("ranks"),
-                            "memory_bytes",
-                            j.at("median"),
-                            j.at("min"),
-                            j.at("max"),
-                            j.at("p99"),
-                            j.at("runs"),
-                            {}});
+        s.memory.push_back({"acp", name, "net", "none", s.opts.secure, 0, j.at("ranks"), "memory_bytes", j.at("median"),
+                            j.at("min"), j.at("max"), j.at("p99"), j.at("runs")});
     }
     return true;
 }
@@ -184,7 +180,7 @@ void add_copies(const session &s, std::vector<figure> &all)
     for (std::size_t bytes : s.sizes) {
         const auto *runs = s.series.find({"onesea@net", "copy", "bandwidth_gbs", bytes});
         if (!runs || !s.opts.wants_case("copy")) continue;
-        figure f{"acp", "copy", "net", "waiting", s.opts.secure, bytes, 2, "bandwidth_gbs", 0, 0, 0, 0, 0, {}};
+        figure f{"acp", "copy", "net", "waiting", s.opts.secure, bytes, 2, "bandwidth_gbs"};
         summarise(f, *runs);
         compare(f, {"udp_stream_gso", "floor", ""}, s.series.find({"floor", "udp_stream_gso", "bandwidth_gbs", bytes}));
         for (const auto &p : s.peers)
@@ -202,7 +198,7 @@ void add_call(const session &s, std::vector<figure> &all, const std::string &nam
     };
     const auto *runs = s.series.find(key(path, name + (local ? "_local" : "")));
     if (!runs || !s.opts.wants_case(name) || !s.opts.wants_path(path)) return;
-    figure f{"acp", name, path, local ? "local" : "waiting", s.opts.secure, 0, 2, "latency_us", 0, 0, 0, 0, 0, {}};
+    figure f{"acp", name, path, local ? "local" : "waiting", s.opts.secure, 0, 2, "latency_us"};
     summarise(f, *runs);
     if (path == "shm" && !local) compare(f, {"local", "floor", ""}, s.series.find(key(path, name + "_local")));
     if (name != "get8") compare(f, {"get8", "floor", ""}, s.series.find(key("net", "get8")));
@@ -215,7 +211,7 @@ void add_memory(const session &s, std::vector<figure> &all)
     const auto add = [&](const std::string &name, const std::string &path, const std::string &measured, std::size_t n) {
         const auto *runs = s.series.find({"onesea@" + path, measured, "memory_bytes", n});
         if (!runs) return;
-        figure f{"acp", name, path, "none", s.opts.secure, 0, 2, "memory_bytes", 0, 0, 0, 0, 0, {}};
+        figure f{"acp", name, path, "none", s.opts.secure, 0, 2, "memory_bytes"};
         summarise(f, *runs);
         all.push_back(f);
     };
@@ -265,20 +261,11 @@ int acp(const options &opts)
     prepare_to_run();
     const budget time(opts);
     session s = open_session(opts);
-    const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
-    bool good = true;
-    double longest = 0;
-    for (int turn = 1; turn <= turns; turn++) {
-        const double before = time.left();
-        if (turn > 1 && before < longest) { // a whole turn, or none
-            progress(fmt::format("acp: {} of {} runs fit into --quick", turn - 1, turns));
-            break;
-        }
-        progress(fmt::format("acp: run {} of {}", turn, turns));
-        good = measure_turn(s, time) && good;
-        longest = std::max(longest, before - time.left());
-        if (turn == 1) good = measure_memory(s, time) && good;
-    }
+    const bool good = in_turns("acp", opts, 3, 7, time, s.series, [&](const turn &now) {
+        progress(now.title);
+        const bool well = measure_turn(s, time);
+        return (now.number > 1 || measure_memory(s, time)) && well;
+    });
     const auto figures = figures_of(s);
     publish(figures, opts, "acp", [&] { return acp_pictures(figures); });
     return good && !figures.empty() ? 0 : 1;

@@ -7,8 +7,8 @@
 #include "cipher/check.hpp"
 #include "cipher/cipher.hpp"
 #include "cipher/report.hpp"
-#include "driver/options.hpp"
 #include "driver/places.hpp"
+#include "driver/turns.hpp"
 #include "measure/measure.h"
 
 #include <CLI/CLI.hpp>
@@ -167,7 +167,7 @@ void add_figure(const session &s, std::vector<figure> &all, const bench_case &c,
     const auto runs_of = [&](const std::string &who) { return s.series.find({who, c.name, metric, bytes}); };
     const auto *ours = runs_of("onesea");
     if (!ours) return;
-    figure f{"cipher", c.name, "net", "none", c.hides ? "encrypt" : "auth", bytes, 1, metric, 0, 0, 0, 0, 0, {}};
+    figure f{"cipher", c.name, "net", "none", c.hides ? "encrypt" : "auth", bytes, 1, metric};
     summarise(f, *ours);
     compare(f, {floor_name, "floor", ""}, runs_of(floor_name));
     for (const auto &one : s.ciphers)
@@ -191,11 +191,11 @@ int run_all(session &s)
     s.ciphers = our_ciphers();
     if (!s.opts.no_peers) take(s.ciphers, peers());
     std::erase_if(s.ciphers, [](const candidate &c) { return !works(c); });
-    const int turns = s.opts.runs ? s.opts.runs : s.opts.quick ? 3 : 7;
-    for (int turn = 1; turn <= turns && (turn == 1 || !time.spent()); turn++) {
-        progress(fmt::format("cipher: run {} of {}", turn, turns));
+    in_turns("cipher", s.opts, 3, 7, time, s.series, [&](const turn &now) {
+        progress(now.title);
         measure_turn(s);
-    }
+        return true;
+    });
     const auto figures = figures_of(s);
     publish(
         figures, s.opts, "cipher", [&] { return cipher_pictures(figures); }, cipher_table);

@@ -5,6 +5,7 @@
 #include "driver/cable.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
+#include "driver/turns.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -134,29 +135,22 @@ bool measure_group(session &s, const collective_group &group, const budget &time
     return good;
 }
 
-bool measure_all(session &s, int turn, int turns, const budget &time)
+bool measure_all(session &s, const turn &now, const budget &time)
 {
     bool good = true;
     for (const auto &group : s.groups) {
         if (time.spent()) {
-            progress(fmt::format("  the time of --quick is over: {} is not measured in run {}", group.id(), turn));
+            progress(
+                fmt::format("  the time of --quick is over: {} is not measured in run {}", group.id(), now.number));
             continue;
         }
-        progress(fmt::format("collectives: run {} of {}: {} ranks, {}", turn, turns, group.ranks, group.path));
+        progress(fmt::format("{}: {} ranks, {}", now.title, group.ranks, group.path));
         good = measure_group(s, group, time) && good;
     }
     return good || time.spent();
 }
 
 // ---- figures --------------------------------------------------------------------------------------------------------
-
-std::vector<run_result> halves(const std::vector<run_result> *runs)
-{
-    std::vector<run_result> all;
-    if (runs)
-        for (const auto &r : *runs) all.push_back({r.median / 2, r.p99 / 2});
-    return all;
-}
 
 void add_figure(const session &s, std::vector<figure> &all, const collective_group &group, const collective_case &one)
 {
@@ -165,23 +159,10 @@ void add_figure(const session &s, std::vector<figure> &all, const collective_gro
     };
     const auto *runs = runs_of("onesea", one.name);
     if (!runs) return;
-    figure f{"collectives",
-             one.name,
-             group.path,
-             "waiting",
-             s.opts.secure,
-             one.bytes,
-             group.ranks,
-             "latency_us",
-             0,
-             0,
-             0,
-             0,
-             0,
-             {}};
+    figure f{"collectives", one.name, group.path, "waiting", s.opts.secure, one.bytes, group.ranks, "latency_us"};
     summarise(f, *runs);
     if (!one.floor.empty()) {
-        const auto least = halves(runs_of("floor", one.floor));
+        const auto least = scaled(runs_of("floor", one.floor), 0.5);
         compare(f, {"half_" + one.floor, "floor", ""}, &least);
     }
     for (const auto &p : s.peers) compare(f, {p.name, "peer", p.version}, runs_of(p.name, one.name));
@@ -249,18 +230,8 @@ int collectives(const options &opts)
     prepare_to_run();
     const budget time(opts, opts.names_path("cable") ? quick_cable_seconds : budget::quick_seconds);
     session s = open_session(opts);
-    const int turns = opts.runs ? opts.runs : opts.quick ? 2 : 5;
-    bool good = true;
-    double longest = 0;
-    for (int turn = 1; turn <= turns; turn++) {
-        const double before = time.left();
-        if (before < longest) { // a whole turn, or none: all figures then have the same number of runs
-            progress(fmt::format("collectives: {} of {} runs fit into --quick", turn - 1, turns));
-            break;
-        }
-        good = measure_all(s, turn, turns, time) && good;
-        longest = std::max(longest, before - time.left());
-    }
+    const bool good =
+        in_turns("collectives", opts, 2, 5, time, s.series, [&](const turn &now) { return measure_all(s, now, time); });
     const auto figures = figures_of(s);
     publish(figures, opts, "collectives", [&] { return pictures_of(s, figures); });
     return good && !figures.empty() ? 0 : 1;

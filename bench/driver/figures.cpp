@@ -17,6 +17,15 @@ double rounded(double value)
     return std::round(value * scale) / scale;
 }
 
+double median_of_turns(const std::vector<run_result> &ours, const std::vector<run_result> &others)
+{
+    std::vector<double> ratios;
+    for (const auto &a : ours)
+        for (const auto &b : others)
+            if (a.turn == b.turn) ratios.push_back(a.median / b.median);
+    return ratios.empty() ? 0 : median(ratios);
+}
+
 std::vector<double> each(const std::vector<run_result> &runs, double run_result::*what)
 {
     std::vector<double> values;
@@ -56,6 +65,14 @@ std::size_t series_table::add_lines(const std::string &source, std::string_view 
     return count;
 }
 
+std::vector<run_result> scaled(const std::vector<run_result> *runs, double factor)
+{
+    std::vector<run_result> all;
+    if (runs)
+        for (const auto &r : *runs) all.push_back({r.median * factor, r.p99 * factor, r.turn});
+    return all;
+}
+
 void summarise(figure &f, const std::vector<run_result> &runs)
 {
     const std::vector<double> medians = each(runs, &run_result::median);
@@ -64,6 +81,7 @@ void summarise(figure &f, const std::vector<run_result> &runs)
     f.max = *std::max_element(medians.begin(), medians.end());
     f.p99 = median(each(runs, &run_result::p99));
     f.runs = runs.size();
+    f.of = runs;
 }
 
 void compare(figure &f, const rival &with, const std::vector<run_result> *runs)
@@ -73,6 +91,7 @@ void compare(figure &f, const rival &with, const std::vector<run_result> *runs)
     r.median = median(each(*runs, &run_result::median));
     r.p99 = median(each(*runs, &run_result::p99));
     r.ratio = f.median / r.median;
+    r.turn_ratio = median_of_turns(f.of, *runs);
 }
 
 bool more_is_better(std::string_view metric) { return metric == "rate_mops" || metric == "bandwidth_gbs"; }
@@ -102,6 +121,7 @@ std::string json_line(const figure &f)
         if (!r.version.empty()) entry["version"] = r.version;
         entry["median"] = rounded(r.median);
         entry["ratio"] = rounded(r.ratio);
+        if (r.turn_ratio > 0) entry["turn_ratio"] = rounded(r.turn_ratio);
         if (r.p99 > 0) entry["p99"] = rounded(r.p99);
         if (r.lost_percent >= 0) entry["lost_percent"] = rounded(r.lost_percent);
         against.push_back(entry);

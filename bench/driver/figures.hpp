@@ -16,6 +16,7 @@ double median(std::vector<double> values);
 
 struct run_result { // one run of one measurement
     double median, p99;
+    int turn = 0; // of the benchmark
 };
 
 // Who measured what: source ("onesea", "floor", "mpich" ...), its name for it, its metric, bytes.
@@ -24,7 +25,12 @@ using series_key = std::tuple<std::string, std::string, std::string, std::size_t
 // All runs of all measurements.
 class series_table {
   public:
-    void add(const series_key &key, run_result result) { runs_[key].push_back(result); }
+    void begin_turn() { ++turn_; }
+    void add(const series_key &key, run_result result)
+    {
+        result.turn = turn_;
+        runs_[key].push_back(result);
+    }
     const std::vector<run_result> *find(const series_key &key) const;
 
     // Takes the "result NAME METRIC BYTES MEDIAN P99 SAMPLES" lines of measure.h out of a program's output; gives how
@@ -33,11 +39,13 @@ class series_table {
 
   private:
     std::map<series_key, std::vector<run_result>> runs_;
+    int turn_ = 0;
 };
 
 struct rival { // a floor or a peer beside a figure
     std::string name, kind, version;
     double median = 0, ratio = 0; // ratio: the figure's median / this median
+    double turn_ratio = 0;        // the median of the turns' ratios; 0: it was in no turn of the figure
     double p99 = 0;               // as that of a figure; 0: says nothing
     double lost_percent = -1;     // of what it moved, where that can be; negative: says nothing
 };
@@ -49,13 +57,19 @@ struct figure {
     std::string metric;
     double median = 0, min = 0, max = 0, p99 = 0;
     std::size_t runs = 0;
-    std::vector<rival> against;
+    std::vector<rival> against = {};
+    std::vector<run_result> of = {}; // the runs
 };
 
-// Fills median, min, max, p99 and runs. The figure is the median of the runs' medians; p99 the median of the runs' p99.
+// In another unit; none of none.
+std::vector<run_result> scaled(const std::vector<run_result> *runs, double factor);
+
+// Fills median, min, max, p99, runs and of. The figure is the median of the runs' medians; p99 that of the runs' p99.
 void summarise(figure &f, const std::vector<run_result> &runs);
 
-// Adds a rival with its median, p99 and ratio; nothing if it has no runs.
+// Adds a rival with its median, p99 and ratios; nothing if it has no runs. A machine that is shared has phases of
+// seconds in which everything takes longer: the medians of two may come from different ones, what both took in a turn
+// does less.
 void compare(figure &f, const rival &with, const std::vector<run_result> *runs);
 
 bool more_is_better(std::string_view metric);

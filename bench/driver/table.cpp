@@ -13,18 +13,19 @@ using row = std::vector<std::string>;
 
 row header_row()
 {
-    return {"case",  "path", "target", "size",  "ranks",     "metric", "median", "p99",
-            "floor", "",     "p99",    "ratio", "best peer", "",       "p99",    "ratio"};
+    return {"case", "path", "target", "size",    "ranks",     "metric", "median", "p99",   "floor",
+            "",     "p99",  "ratio",  "by turn", "best peer", "",       "p99",    "ratio", "by turn"};
 }
 
 void add_rival(row &cells, const rival *r)
 {
     if (!r) {
-        cells.insert(cells.end(), {"-", "", "", ""});
+        cells.insert(cells.end(), {"-", "", "", "", ""});
         return;
     }
-    cells.insert(cells.end(), {r->name, number_text(r->median), r->p99 > 0 ? number_text(r->p99) : "",
-                               fmt::format("{:.2f}", r->ratio)});
+    cells.insert(cells.end(),
+                 {r->name, number_text(r->median), r->p99 > 0 ? number_text(r->p99) : "",
+                  fmt::format("{:.2f}", r->ratio), r->turn_ratio > 0 ? fmt::format("{:.2f}", r->turn_ratio) : ""});
 }
 
 row row_of(const figure &f)
@@ -44,9 +45,8 @@ row row_of(const figure &f)
 
 bool is_number_column(std::size_t column)
 {
-    constexpr std::array<bool, 16> numbers = {false, false, false, true, true,  false, true, true,
-                                              false, true,  true,  true, false, true,  true, true};
-    return numbers.at(column);
+    constexpr std::array text = {0, 1, 2, 5, 8, 13};
+    return std::find(text.begin(), text.end(), static_cast<int>(column)) == text.end();
 }
 
 } // namespace

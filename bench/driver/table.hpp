@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures for people: an aligned table with the ratios to the floor and to the best peer.
+// Figures for people: an aligned table with the ratios to the floor and to the best peer, of medians and (by turn) of
+// turns.
 #pragma once
 
 #include "driver/figures.hpp"

@@ -3,9 +3,9 @@
 // LAPI for IBM SP2". Design: one program over dsm.h, linked with three libraries. A turn starts it on LAPI, on TCP and
 // on UDP, one after the other, inside a node and then between two virtual ones. The socket systems use the loopback in
 // both cases; they are measured in both, so that every ratio is of jobs that ran within seconds of each other.
-#include "driver/options.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
+#include "driver/turns.hpp"
 #include "dsm/report.hpp"
 
 #include <CLI/CLI.hpp>
@@ -113,7 +113,7 @@ std::vector<figure> figures_of(const session &s)
             for (std::size_t size : s.sizes) {
                 const auto *runs = s.series.find({source_of("lapi", path), operation, "latency_us", size});
                 if (!runs || !s.opts.wants_case(operation)) continue;
-                figure f{"dsm", operation, path, "waiting", s.opts.secure, size, 2, "latency_us", 0, 0, 0, 0, 0, {}};
+                figure f{"dsm", operation, path, "waiting", s.opts.secure, size, 2, "latency_us"};
                 summarise(f, *runs);
                 f.p99 = f.max; // one sample a run: the worst of them
                 compare_with(s, f, "tcp");
@@ -141,19 +141,10 @@ int dsm(const options &opts)
     s.onesea = own_program("onesea");
     for (const std::string wire : wires) s.workers[wire] = own_program("onesea-bench-worker-dsm-" + wire);
     s.sizes = sizes_of(opts.quick);
-    bool good = true;
-    double longest = 0;
-    const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
-    for (int turn = 1; turn <= turns; turn++) {
-        const double before = time.left();
-        if (before < longest) { // a whole turn, or none
-            progress(fmt::format("dsm: {} of {} runs fit into --quick", turn - 1, turns));
-            break;
-        }
-        progress(fmt::format("dsm: run {} of {}", turn, turns));
-        good = measure_turn(s, time) && good;
-        longest = std::max(longest, before - time.left());
-    }
+    const bool good = in_turns("dsm", opts, 3, 7, time, s.series, [&](const turn &now) {
+        progress(now.title);
+        return measure_turn(s, time);
+    });
     const auto figures = figures_of(s);
     publish(
         figures, opts, "dsm", [&] { return dsm_pictures(figures); }, dsm_table);

@@ -2,10 +2,10 @@
 // `onesea bench loss`. Design: a virtual cable between two network namespaces; netfilter in both drops a share of what
 // comes in, acknowledgements too. A turn sends a stream of puts and then a TCP stream along it, for each share.
 #include "driver/cable.hpp"
-#include "driver/options.hpp"
 #include "driver/picture.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
+#include "driver/turns.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -54,24 +54,28 @@ int loss(const options &o)
     if (!in_path("nft")) throw std::runtime_error("needs the command 'nft' (package nftables)");
     const cable path;
     series_table series;
-    bool good = true;
-    const int turns = o.runs ? o.runs : o.quick ? 3 : 7;
-    for (int turn = 1; turn <= turns; turn++)
+    const auto measure_share = [&](const std::string &share) {
+        lose(path, share);
+        const command ours{{onesea, "run", "-n", "2", "--iface", cable::device, "--host", path.from + "," + path.to,
+                            "--secure", o.secure, "--timeout", "50", worker, "one", std::to_string(bytes), ms},
+                           {{"ONESEA_RSH", path.remote_shell()}}};
+        const bool good = measure_one(series, "onesea", share, ours);
+        return measure_one(series, "tcp", share, {{tcp, path.from, path.to, cable::to_address, ms}, {}}) && good;
+    };
+    const bool good = in_turns("loss", o, 3, 7, budget(o), series, [&](const turn &now) {
+        bool well = true;
         for (const auto &share : shares) {
             if (!o.wants_case("loss_" + share)) continue;
-            progress(fmt::format("loss: run {} of {}: {} %", turn, turns, share));
-            lose(path, share);
-            const command ours{{onesea, "run", "-n", "2", "--iface", cable::device, "--host", path.from + "," + path.to,
-                                "--secure", o.secure, "--timeout", "50", worker, "one", std::to_string(bytes), ms},
-                               {{"ONESEA_RSH", path.remote_shell()}}};
-            good = measure_one(series, "onesea", share, ours) && good;
-            good = measure_one(series, "tcp", share, {{tcp, path.from, path.to, cable::to_address, ms}, {}}) && good;
+            progress(fmt::format("{}: {} %", now.title, share));
+            well = measure_share(share) && well;
         }
+        return well;
+    });
     std::vector<figure> all;
     for (const auto &share : shares) {
         const auto *runs = series.find({"onesea@" + share, "total", "bandwidth_gbs", bytes});
         if (!runs) continue;
-        figure f{"loss", "loss_" + share, "net", "waiting", o.secure, bytes, 2, "bandwidth_gbs", 0, 0, 0, 0, 0, {}};
+        figure f{"loss", "loss_" + share, "net", "waiting", o.secure, bytes, 2, "bandwidth_gbs"};
         summarise(f, *runs);
         f.p99 = f.min; // one sample a run: the worst of them
         compare(f, {"tcp_stream", "floor", ""}, series.find({"tcp@" + share, "tcp_stream", "bandwidth_gbs", bytes}));

@@ -2,10 +2,10 @@
 // `onesea bench memory`. Design: for each number of ranks a simulated job (simulated_job.hpp) is run once per turn, and
 // what one real process of it owns is taken at each step. Nothing is computed from sizes of types: all figures are the
 // kernel's.
-#include "driver/options.hpp"
 #include "driver/picture.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
+#include "driver/turns.hpp"
 #include "memory/simulated_job.hpp"
 
 #include <CLI/CLI.hpp>
@@ -82,7 +82,7 @@ std::vector<figure> figures_of(const session &s, const std::vector<unsigned> &si
             const auto *runs = s.opts.wants_case(name) ? s.series.find(key_of(name, n)) : nullptr;
             if (!runs) continue;
             const char *metric = name == "setup" ? "time_s" : "memory_bytes";
-            figure f{"memory", name, "net", "none", s.opts.secure, 0, int(n), metric, 0, 0, 0, 0, 0, {}};
+            figure f{"memory", name, "net", "none", s.opts.secure, 0, int(n), metric};
             summarise(f, *runs);
             f.p99 = f.max; // one sample a run: the worst of them
             figures.push_back(f);
@@ -108,15 +108,15 @@ int run_all(session &s)
     s.what.onesea = own_program("onesea");
     s.what.worker = own_program("onesea-bench-worker-memory");
     const auto sizes = sizes_of(s);
-    const int turns = s.opts.runs ? s.opts.runs : s.opts.quick ? 1 : 3;
     const budget time(s.opts);
-    for (int turn = 1; turn <= turns; turn++) {
-        progress(fmt::format("memory: run {} of {}", turn, turns));
+    in_turns("memory", s.opts, 1, 3, time, s.series, [&](const turn &now) {
+        progress(now.title);
         for (unsigned n : sizes) {
             s.what.ranks = n;
-            if (turn == 1 || !time.spent()) measure(s);
+            if (now.number == 1 || !time.spent()) measure(s);
         }
-    }
+        return true;
+    });
     const auto figures = figures_of(s, sizes);
     publish(figures, s.opts, "memory", [&] {
         return std::vector{std::pair<std::string, std::string>{"memory.svg", picture(figures)}};

@@ -4,6 +4,7 @@
 #include "agent/hosts.hpp"
 #include "agent/profile_file.hpp"
 #include "driver/process.hpp"
+#include "driver/turns.hpp"
 #include "mmp/session.hpp"
 
 #include <CLI/CLI.hpp>
@@ -110,10 +111,15 @@ bool measure_fragments(mmp_session &s, const mmp_group &g, const budget &time)
 bool measure_group(mmp_session &s, const mmp_group &g, const budget &time)
 {
     if (g.kind == "fragment") return measure_fragments(s, g, time);
-    bool good = s.measure("mmp@" + g.id(), our_job(s, g), time);
-    good = measure_floors(s, g, time) && good;
-    good = measure_puts(s, g, time) && good;
-    measure_peers(s, g, time);
+    bool good = true;
+    mmp_group part = g;
+    for (const auto &sizes : measured_at_once(g.sizes, s.opts)) {
+        part.sizes = sizes;
+        good = s.measure("mmp@" + g.id(), our_job(s, part), time) && good;
+        good = measure_floors(s, part, time) && good;
+        good = measure_puts(s, part, time) && good;
+        measure_peers(s, part, time);
+    }
     return good;
 }
 
@@ -122,7 +128,7 @@ bool measure_group(mmp_session &s, const mmp_group &g, const budget &time)
 figure figure_of(const mmp_session &s, const mmp_group &g, std::size_t bytes, const std::vector<run_result> &runs)
 {
     const char *target = g.kind == "computing" ? "computing" : "waiting";
-    figure f{"mmp", g.kind, g.path, target, s.opts.secure, bytes, 2, g.metric(), 0, 0, 0, 0, 0, {}};
+    figure f{"mmp", g.kind, g.path, target, s.opts.secure, bytes, 2, g.metric()};
     summarise(f, runs);
     return f;
 }
@@ -157,14 +163,7 @@ void add_fragments(std::vector<figure> &all, const mmp_session &s, const mmp_gro
         }
 }
 
-// Microseconds of the worker become seconds.
-std::vector<run_result> in_seconds(const std::vector<run_result> *runs)
-{
-    std::vector<run_result> all;
-    if (runs)
-        for (const auto &r : *runs) all.push_back({r.median * 1e-6, r.p99 * 1e-6});
-    return all;
-}
+constexpr double seconds_per_us = 1e-6;
 
 void add_computing(std::vector<figure> &all, const mmp_session &s, const mmp_group &g)
 {
@@ -172,10 +171,10 @@ void add_computing(std::vector<figure> &all, const mmp_session &s, const mmp_gro
         return s.series.find({"mmp@" + g.id(), fmt::format("computing_{}", what), "latency_us", g.sizes[0]});
     };
     if (!runs("messages")) return;
-    figure f = figure_of(s, g, g.sizes[0], in_seconds(runs("messages")));
+    figure f = figure_of(s, g, g.sizes[0], scaled(runs("messages"), seconds_per_us));
     f.metric = "time_s";
     for (const char *what : {"alone", "puts", "bytes"}) {
-        const auto beside = in_seconds(runs(what));
+        const auto beside = scaled(runs(what), seconds_per_us);
         compare(f, {what, what == std::string("alone") ? "floor" : "own", ""}, &beside);
     }
     all.push_back(f);
@@ -264,15 +263,15 @@ void open_session(mmp_session &s, const options &opts, const std::string &folder
     progress("mmp: profile " + (chosen.file.empty() ? "none: the defaults" : chosen.file));
 }
 
-bool measure_all(mmp_session &s, const std::vector<mmp_group> &groups, const std::vector<npb_group> &npb, int turn,
-                 int turns, const budget &time)
+bool measure_all(mmp_session &s, const std::vector<mmp_group> &groups, const std::vector<npb_group> &npb,
+                 const turn &now, const budget &time)
 {
     bool good = true;
     const auto begin = [&](const std::string &name) {
         if (time.spent())
-            progress(fmt::format("  the time of --quick is over: {} is not measured in run {}", name, turn));
+            progress(fmt::format("  the time of --quick is over: {} is not measured in run {}", name, now.number));
         else
-            progress(fmt::format("mmp: run {} of {}: {}", turn, turns, name));
+            progress(now.title + ": " + name);
         return !time.spent();
     };
     for (const auto &g : groups)
@@ -294,18 +293,8 @@ int mmp(const options &opts)
     mmp_session s;
     open_session(s, opts, folder.name, !groups.empty());
     say_what_is_missing(npb);
-    const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 5;
-    bool good = true;
-    double longest = 0;
-    for (int turn = 1; turn <= turns; turn++) {
-        const double before = time.left();
-        if (before < longest) { // a whole turn, or none
-            progress(fmt::format("mmp: {} of {} runs fit into --quick", turn - 1, turns));
-            break;
-        }
-        good = measure_all(s, groups, npb, turn, turns, time) && good;
-        longest = std::max(longest, before - time.left());
-    }
+    const bool good = in_turns("mmp", opts, 3, 5, time, s.series,
+                               [&](const turn &now) { return measure_all(s, groups, npb, now, time); });
     const auto figures = figures_of(s, groups, npb);
     publish(
         figures, opts, "mmp", [&] { return mmp_pictures(s, figures); }, for_people);

@@ -104,7 +104,7 @@ std::vector<figure> npb_figures(const mmp_session &s, const std::vector<npb_grou
             };
             const auto *runs = found("mmp");
             if (!runs) continue;
-            figure f{"mmp", group.name, group.path, "none", s.opts.secure, 0, ranks, "time_s", 0, 0, 0, 0, 0, {}};
+            figure f{"mmp", group.name, group.path, "none", s.opts.secure, 0, ranks, "time_s"};
             summarise(f, *runs);
             compare(f, {"one_sided", "own", ""}, found("one_sided"));
             for (const auto &p : s.peers) compare(f, {p.name, "peer", p.version}, found(p.name));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `onesea bench patterns`. Design: a turn starts one job per pattern and size, one after the other; the total of each
 // is divided by that of one pair in the same run, and the slowest pair by the mean of the pairs.
-#include "driver/options.hpp"
 #include "driver/picture.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
+#include "driver/turns.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -68,7 +68,7 @@ void add_figure(const session &s, std::vector<figure> &all, const point &p, cons
     const auto *runs = s.series.find({p.pattern, what, "bandwidth_gbs", p.bytes});
     if (!runs) return;
     const std::string name = what == "total" ? p.pattern : p.pattern + "_" + what;
-    figure f{"patterns", name, "net", "waiting", s.opts.secure, p.bytes, p.ranks(), "bandwidth_gbs", 0, 0, 0, 0, 0, {}};
+    figure f{"patterns", name, "net", "waiting", s.opts.secure, p.bytes, p.ranks(), "bandwidth_gbs"};
     summarise(f, *runs);
     f.p99 = f.min; // one sample a run: the worst of them
     compare(f, beside, s.series.find(of));
@@ -106,19 +106,12 @@ int run_patterns(const options &opts)
     s.worker = own_program("onesea-bench-worker-patterns");
     if (!opts.wants_path("net")) throw std::runtime_error("patterns are measured over net only");
     const auto points = plan_of(opts);
-    const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
-    bool good = true;
-    double longest = 0;
-    for (int turn = 1; turn <= turns; turn++) {
-        const double before = time.left();
-        if (before < longest) {
-            progress(fmt::format("patterns: {} of {} runs fit into --quick", turn - 1, turns));
-            break;
-        }
-        progress(fmt::format("patterns: run {} of {}", turn, turns));
-        for (const auto &p : points) good = measure_one(s, p, time) && good;
-        longest = std::max(longest, before - time.left());
-    }
+    const bool good = in_turns("patterns", opts, 3, 7, time, s.series, [&](const turn &now) {
+        progress(now.title);
+        bool well = true;
+        for (const auto &p : points) well = measure_one(s, p, time) && well;
+        return well;
+    });
     const auto figures = figures_of(s, points);
     publish(figures, opts, "patterns", [&] {
         return std::vector{std::pair<std::string, std::string>{"patterns.svg", picture(figures)}};

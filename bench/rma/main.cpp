@@ -4,9 +4,9 @@
 // other and never two at once, each for some hundred milliseconds, on the same two processors. So a change of the
 // machine's mood hits a figure and what it is divided by alike, and the medians over the runs leave it out.
 #include "driver/cable.hpp"
-#include "driver/options.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
+#include "driver/turns.hpp"
 #include "rma/plan.hpp"
 
 #include <CLI/CLI.hpp>
@@ -148,18 +148,22 @@ void measure_peers(session &s, const rma_group &group, const budget &time)
 }
 
 // One turn. False if a part of ours failed.
-bool measure_all(session &s, int turn, int turns, const budget &time)
+bool measure_all(session &s, const turn &now, const budget &time)
 {
     bool good = true;
     for (const auto &group : s.groups) {
         if (time.spent()) {
-            progress(fmt::format("  the time of --quick is over: {} is not measured in run {}", group.id, turn));
+            progress(fmt::format("  the time of --quick is over: {} is not measured in run {}", group.id, now.number));
             continue;
         }
-        progress(fmt::format("rma: run {} of {}: {}", turn, turns, group.id));
-        good = measure_with(s, "onesea", group, our_job(s, group), time) && good;
-        good = measure_with(s, "floor", group, floor_job(s, group), time) && good;
-        measure_peers(s, group, time);
+        progress(now.title + ": " + group.id);
+        rma_group part = group;
+        for (const auto &cases : measured_at_once(group.cases, s.opts)) {
+            part.cases = cases;
+            good = measure_with(s, "onesea", part, our_job(s, part), time) && good;
+            good = measure_with(s, "floor", part, floor_job(s, part), time) && good;
+            measure_peers(s, part, time);
+        }
     }
     return good || time.spent();
 }
@@ -168,7 +172,7 @@ bool measure_all(session &s, int turn, int turns, const budget &time)
 
 figure figure_of(const session &s, const rma_group &group, const rma_case &one, const std::vector<run_result> &runs)
 {
-    figure f{"rma", one.name, group.path, group.target, s.opts.secure, one.bytes, 2, one.metric, 0, 0, 0, 0, 0, {}};
+    figure f{"rma", one.name, group.path, group.target, s.opts.secure, one.bytes, 2, one.metric};
     summarise(f, runs);
     for (const auto &floor : one.floors)
         compare(f, {floor.name, "floor", ""},
@@ -286,18 +290,8 @@ int rma(const options &opts)
     prepare_to_run();
     const budget time(opts, opts.names_path("cable") ? quick_cable_seconds : budget::quick_seconds);
     session s = open_session(opts);
-    const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
-    bool good = true;
-    double longest = 0;
-    for (int turn = 1; turn <= turns; turn++) {
-        const double before = time.left();
-        if (before < longest) { // a whole turn, or none: all figures then have the same number of runs
-            progress(fmt::format("rma: {} of {} runs fit into --quick", turn - 1, turns));
-            break;
-        }
-        good = measure_all(s, turn, turns, time) && good;
-        longest = std::max(longest, before - time.left());
-    }
+    const bool good =
+        in_turns("rma", opts, 3, 7, time, s.series, [&](const turn &now) { return measure_all(s, now, time); });
     const auto figures = figures_of(s);
     publish(figures, opts, "rma", [&] { return pictures_of(s, figures); });
     return good && !figures.empty() ? 0 : 1;

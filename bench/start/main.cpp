@@ -2,9 +2,9 @@
 // `onesea bench start`. Design: a run goes through the numbers of ranks; for each it starts ours, the floor and the
 // peers one after the other, each once per kind of program, and takes the time from before the fork of the launcher to
 // its death. Nothing is pinned: starting is what the whole machine does.
-#include "driver/options.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
+#include "driver/turns.hpp"
 #include "floors/spawn.h"
 
 #include <CLI/CLI.hpp>
@@ -86,7 +86,7 @@ bool time_all(session &s, const point &p, const budget &time, bool counted)
 
 figure figure_of(const session &s, const point &p, const std::vector<run_result> &runs)
 {
-    figure f{"start", p.program, p.path, "none", s.opts.secure, 0, p.ranks, "time_s", 0, 0, 0, 0, 0, {}};
+    figure f{"start", p.program, p.path, "none", s.opts.secure, 0, p.ranks, "time_s"};
     summarise(f, runs);
     f.p99 = f.max; // one sample a run: the worst of them
     compare(f, {"spawn", "floor", ""}, s.series.find(key_of("spawn", p)));
@@ -124,15 +124,15 @@ int start(const options &opts)
     if (!opts.no_peers) s.peers = find_peers();
     const auto points = plan_of(opts);
     if (points.empty()) throw std::runtime_error("nothing is left to measure with this --case and --path");
-    const int turns = opts.runs ? opts.runs : opts.quick ? 3 : 7;
-    bool good = true;
     for (const auto &p : points)
         if (p.ranks <= 4) time_all(s, p, time, false); // fills the page cache
-    for (int turn = 1; turn <= turns; turn++) {
-        progress(fmt::format("start: run {} of {}", turn, turns));
+    const bool good = in_turns("start", opts, 3, 7, time, s.series, [&](const turn &now) {
+        progress(now.title);
+        bool well = true;
         for (const auto &p : points)
-            if (!time.spent()) good = time_all(s, p, time, true) && good;
-    }
+            if (!time.spent()) well = time_all(s, p, time, true) && well;
+        return well;
+    });
     std::vector<figure> figures;
     for (const auto &p : points)
         if (const auto *runs = s.series.find(key_of("onesea", p))) figures.push_back(figure_of(s, p, *runs));

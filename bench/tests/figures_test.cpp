@@ -14,7 +14,7 @@ namespace {
 
 figure some_figure()
 {
-    figure f{"rma", "get", "net", "waiting", "auth", 8, 2, "latency_us", 0, 0, 0, 0, 0, {}};
+    figure f{"rma", "get", "net", "waiting", "auth", 8, 2, "latency_us"};
     summarise(f, {{5.0, 9.0}, {6.0, 30.0}, {5.2, 8.0}});
     const std::vector<run_result> floor = {{4.0, 5}, {4.2, 5}, {4.1, 5}}, slow = {{14, 20}}, fast = {{10, 20}};
     compare(f, {"udp_rtt", "floor", ""}, &floor);
@@ -48,6 +48,50 @@ TEST(figures, ratio_is_this_median_divided_by_the_others)
     ASSERT_EQ(f.against.size(), 3u);
     for (const auto &r : f.against) EXPECT_DOUBLE_EQ(r.ratio, f.median / r.median) << r.name;
     EXPECT_DOUBLE_EQ(f.against[0].median, 4.1);
+}
+
+TEST(figures, ratio_of_turns_is_the_median_of_what_was_measured_in_the_same_turn)
+{
+    series_table series;
+    const series_key ours{"onesea", "get", "latency_us", 8}, other{"mpich", "get", "latency_us", 8};
+    const auto measured = [&](double us, double of_other) {
+        series.begin_turn();
+        series.add(ours, {us, us});
+        if (of_other > 0) series.add(other, {of_other, of_other});
+    };
+    measured(5, 10);
+    measured(10, 0); // the other failed
+    measured(10, 20);
+    measured(10, 10);
+    measured(5, 10);
+    figure f;
+    summarise(f, *series.find(ours));
+    compare(f, {"mpich", "peer", ""}, series.find(other));
+    EXPECT_DOUBLE_EQ(f.against[0].ratio, 1);
+    EXPECT_DOUBLE_EQ(f.against[0].turn_ratio, 0.5);
+    EXPECT_EQ(nlohmann::json::parse(json_line(f))["against"][0]["turn_ratio"], 0.5);
+
+    const auto half = scaled(series.find(other), 0.5);
+    ASSERT_EQ(half.size(), 4u);
+    EXPECT_EQ(half[1].turn, series.find(other)->at(1).turn);
+    EXPECT_EQ(half[1].median, 10);
+    EXPECT_TRUE(scaled(nullptr, 2).empty());
+}
+
+TEST(figures, a_rival_that_was_in_no_turn_has_no_ratio_of_turns)
+{
+    series_table series;
+    const series_key ours{"onesea", "get", "latency_us", 8}, other{"mpich", "get", "latency_us", 8};
+    series.begin_turn();
+    series.add(ours, {1, 1});
+    series.begin_turn();
+    series.add(other, {2, 2});
+    figure f;
+    summarise(f, *series.find(ours));
+    compare(f, {"mpich", "peer", ""}, series.find(other));
+    EXPECT_EQ(f.against[0].turn_ratio, 0);
+    EXPECT_FALSE(nlohmann::json::parse(json_line(f))["against"][0].contains("turn_ratio"));
+    EXPECT_NE(table({f}).find("0.50\n"), std::string::npos);
 }
 
 TEST(figures, a_rival_without_runs_is_left_out)

@@ -33,6 +33,9 @@ def check_figure(line, name):
     for rival in figure["against"]:
         assert rival["kind"] in ("floor", "peer", "own") and rival["median"] > 0, line
         assert math.isclose(rival["ratio"], figure["median"] / rival["median"], rel_tol=1e-3), line
+        # With one run, as here, there is one turn.
+        one = figure["runs"] == 1 and rival.get("turn_ratio", rival["ratio"])
+        assert not one or math.isclose(one, rival["ratio"], rel_tol=1e-3), line
     return figure
 
 
