@@ -15,8 +15,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
-enum { BATCH = 1024 };
+enum { BATCH = 1024, TRIALS = 3, LONG_COPY = 4 << 20 };
 
 struct words {
     uint64_t *word, value;
@@ -158,12 +161,45 @@ static void copies(void *context)
     }
 }
 
+/* With stores that do not read first what they overwrite: of what the caches cannot hold that is quicker, and the C
+ * library does it only if it knows how large they are. Source and target begin with a page. */
+static void copies_past_caches(void *context)
+{
+    struct copy *c = context;
+    for (size_t i = 0; i < c->window; i++) {
+#if defined(__SSE2__)
+        for (size_t at = 0; at < c->bytes; at += sizeof(__m128i))
+            _mm_stream_si128((__m128i *)(c->to + at), _mm_load_si128((const __m128i *)(c->from + at)));
+        _mm_sfence();
+#else
+        memcpy(c->to, c->from, c->bytes);
+#endif
+    }
+}
+
+static uint64_t least_time(measured_fn fn, struct copy *c)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < TRIALS; i++) {
+        const uint64_t begin = now_ns();
+        fn(c);
+        const uint64_t took = now_ns() - begin;
+        if (took < least) least = took;
+    }
+    return least;
+}
+
 static void copy_origin(const struct floor_run *run, const char *name)
 {
-    struct copy c = {malloc(run->bytes), (char *)run->shared + FLOOR_PAGE, run->bytes, window_for(run->bytes)};
-    if (!c.from) floor_die("malloc");
+    const size_t room = (run->bytes + FLOOR_PAGE - 1) / FLOOR_PAGE * FLOOR_PAGE;
+    struct copy c = {aligned_alloc(FLOOR_PAGE, room), (char *)run->shared + FLOOR_PAGE, run->bytes,
+                     window_for(run->bytes)};
+    if (!c.from) floor_die("aligned_alloc");
     memset(c.from, 1, run->bytes);
-    measure(&(struct measurement){name, METRIC_BANDWIDTH, run->bytes, c.window, run->milliseconds, 0, copies, &c});
+    const int may_pass = run->bytes > LONG_COPY && run->bytes % sizeof(uint64_t[2]) == 0;
+    measured_fn fn = copies;
+    if (may_pass && least_time(copies_past_caches, &c) < least_time(copies, &c)) fn = copies_past_caches;
+    measure(&(struct measurement){name, METRIC_BANDWIDTH, run->bytes, c.window, run->milliseconds, 0, fn, &c});
     free(c.from);
 }
 

@@ -31,6 +31,22 @@ TEST(wide_copy, copies_all_bytes_and_no_other_whatever_the_alignment)
             }
 }
 
+// Long or short, and also where source and target overlap, as memmove().
+TEST(wide_copy, moves_pieces_of_long_and_short_copies)
+{
+    constexpr std::size_t room = 4096;
+    std::vector<std::uint8_t> before(room);
+    for (std::size_t i = 0; i < room; ++i) before[i] = std::uint8_t(i * 11 + i / 256);
+    for (std::uint64_t whole : {std::uint64_t(1000), std::uint64_t(1) << 40})
+        for (std::size_t to : {0, 5, 64, 1000, 2999})
+            for (std::size_t from : {0, 3, 64, 1000, 3000}) {
+                auto all = before, expected = before;
+                std::copy_n(before.begin() + long(from), 1000, expected.begin() + long(to));
+                onesea::copy_of(whole, all.data() + to, all.data() + from, 1000);
+                ASSERT_EQ(all, expected) << "from " << from << " to " << to << " of " << whole;
+            }
+}
+
 TEST(wide_copy, tells_transfers_by_whole_mib)
 {
     EXPECT_EQ(transfer_scale(0), 0);

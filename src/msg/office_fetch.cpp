@@ -2,11 +2,11 @@
 // Data of offers comes here. Between nodes it is pulled through core. Inside the node it is copied out of the sender's
 // memory: if that is mapped here, as a heap is, by a plain copy; else over the sender's stage (office_stage), by the
 // kernel, or pulled where the kernel may not.
+#include "base/wide_copy.hpp"
 #include "msg/office.hpp"
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
 
 namespace onesea::msg {
 namespace {
@@ -24,9 +24,9 @@ int office::copy_here(request &r, std::size_t bytes)
     const std::uint64_t from = r.offer.address + r.fetched;
     int s = SEA_OK;
     if (r.source == me_)
-        std::memmove(to, reinterpret_cast<const void *>(from), bytes);
+        copy_of(r.wanted(), to, reinterpret_cast<const void *>(from), bytes);
     else if (r.mapped)
-        std::memmove(to, r.mapped + r.fetched, bytes);
+        copy_of(r.wanted(), to, r.mapped + r.fetched, bytes);
     else
         s = core::copy_from_process(*core::slot_of(r.source), from, to, bytes);
     if (s == SEA_OK) r.fetched += bytes;

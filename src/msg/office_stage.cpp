@@ -4,6 +4,7 @@
 // receiver sees it by slot::looked and slot::receiving, and if no piece comes for a while it goes on with the kernel's
 // copy, which needs nobody. So a sender that computes is left alone, and one that has stopped holds up nobody for long.
 #include "base/clock.hpp"
+#include "base/wide_copy.hpp"
 #include "msg/office.hpp"
 #include "shm/careful_memory.hpp"
 
@@ -123,7 +124,7 @@ bool office::take_ready(request &r)
             continue;
         }
         const std::size_t n = std::min(r.piece, r.wanted() - r.fetched);
-        std::memcpy(static_cast<std::byte *>(r.buffer) + r.fetched, piece, n);
+        copy_of(r.wanted(), static_cast<std::byte *>(r.buffer) + r.fetched, piece, n);
         taking_.from.pop();
         r.fetched += n;
         ++pieces;

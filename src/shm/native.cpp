@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/native.hpp"
 
+#include "base/wide_copy.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -49,7 +51,7 @@ void copy_plain(void *to, const void *from, std::size_t bytes)
 {
     if (bytes == 8 && copy_word<std::uint64_t>(to, from)) return;
     if (bytes == 4 && copy_word<std::uint32_t>(to, from)) return;
-    std::memmove(to, from, bytes);
+    copy_of(bytes, to, from, bytes);
 }
 
 std::uint64_t cpu_atomic(void *address, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare)

@@ -10,7 +10,7 @@
 
 namespace onesea::shm {
 
-// memcpy; but aligned words of 4 and 8 bytes are moved whole, so that a reader never sees half of one.
+// copy_of() of all; but aligned words of 4 and 8 bytes are moved whole, so that a reader never sees half of one.
 void copy_plain(void *to, const void *from, std::size_t bytes);
 
 // The value before. `address` is aligned to `width`, 4 or 8.
