@@ -87,10 +87,11 @@ int update(const char *function, sea_atomic_kind kind, place target, int width, 
     const word_update u{kind, target, width, operand, compare};
     const int rank = target.rank;
     if (int s = check(function, u, opts)) return s;
-    if (!opts) {
+    if (may_end_in_call(opts)) {
         int s = update_natively(u, old);
         if (s == SEA_OK) {
             if (rank == engine().rank) nudge();
+            tell_ended(opts);
             return count(rank, &pair_counts::atomics, 0, 0);
         }
         if (s != not_native) return fail(s, "{}: {}", function, access_text(s, target, std::uint64_t(width)));

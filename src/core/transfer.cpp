@@ -282,6 +282,19 @@ void count_end(operation *op)
     nudge(engine_held);
 }
 
+// All of it within the call, inside the node. False: it has to go the long way, which may do some of it again, and
+// finds what is wrong.
+bool signal_natively(place target, const void *source, std::size_t bytes, const operation::signal &signal)
+{
+    transport *t = engine().route(signal.word.rank);
+    const unsigned both = capability::native_put | capability::native_atomic;
+    if (!t || (t->capabilities() & both) != both) return false;
+    if (bytes > 0 && t->put(target.rank, target.position, source, bytes) != SEA_OK) return false;
+    std::uint64_t old;
+    const auto how = signal.kind == SEA_SIGNAL_ADD ? SEA_ATOMIC_ADD : SEA_ATOMIC_SWAP;
+    return t->atomic(signal.word.rank, signal.word.position, how, 8, signal.value, 0, &old) == SEA_OK;
+}
+
 int put_with_signal(place target, const void *source, std::size_t bytes, operation::signal signal, const sea_opts *opts,
                     const std::shared_ptr<put_counts> &counts = nullptr)
 {
@@ -310,14 +323,27 @@ int put_with_signal(place target, const void *source, std::size_t bytes, operati
 
 } // namespace
 
+void tell_ended(const sea_opts *opts)
+{
+    if (!opts) return;
+    if (opts->op) *opts->op = SEA_OP_NONE;
+    if (!opts->origin_counter && !opts->remote_counter) return;
+    for (sea_counter *c : {opts->origin_counter, opts->remote_counter})
+        if (c) bump(c);
+    nudge();
+}
+
 int put(const char *function, place target, const void *source, std::size_t bytes, const sea_opts *opts)
 {
     if (int s = check_transfer(function, target, source, bytes, opts)) return s;
-    if (bytes && plain(opts) && target.rank != engine().rank) {
+    if (bytes && may_end_in_call(opts) && target.rank != engine().rank) {
         transport *t = engine().route(target.rank);
         if (t && (t->capabilities() & capability::native_put)) {
             int s = t->put(target.rank, target.position, source, bytes);
-            if (s == SEA_OK) return count(target.rank, &pair_counts::puts, bytes, 0);
+            if (s == SEA_OK) {
+                tell_ended(opts);
+                return count(target.rank, &pair_counts::puts, bytes, 0);
+            }
             if (s != not_native) return fail(s, "{}: {}", function, access_text(s, target, bytes));
         }
     }
@@ -329,11 +355,14 @@ int get(const char *function, void *target, place source, std::size_t bytes, con
 {
     if (int s = check_transfer(function, source, target, bytes, opts)) return s;
     const int rank = source.rank;
-    if (bytes && plain(opts) && rank != engine().rank) {
+    if (bytes && may_end_in_call(opts) && rank != engine().rank) {
         transport *t = engine().route(rank);
         if (t && (t->capabilities() & capability::native_get)) {
             int s = t->get(rank, source.position, target, bytes);
-            if (s == SEA_OK) return count(rank, &pair_counts::gets, 0, bytes);
+            if (s == SEA_OK) {
+                tell_ended(opts);
+                return count(rank, &pair_counts::gets, 0, bytes);
+            }
             if (s != not_native) return fail(s, "{}: {}", function, access_text(s, source, bytes));
         }
     }
@@ -398,8 +427,13 @@ int sea_put_signal(sea_addr target, const void *source, size_t bytes, sea_addr s
     if (bytes && rank_of(signal) != rank_of(target))
         return fail(SEA_ERR_INVALID, "sea_put_signal: the signal is on rank {}, the data on rank {}", rank_of(signal),
                     rank_of(target));
-    if (int s = check_range("sea_put_signal", place_of(signal), 8)) return s;
-    return put_with_signal(at, source, bytes, {place_of(signal), value, kind}, opts);
+    const operation::signal behind{place_of(signal), value, kind};
+    if (int s = check_range("sea_put_signal", behind.word, 8)) return s;
+    if (may_end_in_call(opts) && behind.word.rank != engine().rank && signal_natively(at, source, bytes, behind)) {
+        tell_ended(opts);
+        return count(behind.word.rank, &pair_counts::puts, bytes, 0);
+    }
+    return put_with_signal(at, source, bytes, behind, opts);
 }
 
 int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts)

@@ -10,8 +10,8 @@ namespace onesea::core {
 
 // put and get of the program, to or from wherever; the text of errors begins with the function's name.
 int put(const char *function, place target, const void *source, std::size_t bytes, const sea_opts *opts);
-// Of a layer above, which tells of errors itself: `owner` lives as long as the operation, `finished` is called at its
-// end.
+// Of a layer above, which tells of errors itself: `owner` lives as long as the operation, `finished` is called at the
+// end of one that has not ended in the call.
 int get(const char *function, void *target, place source, std::size_t bytes, const sea_opts *opts,
         const std::shared_ptr<const void> &owner = nullptr, void (*finished)(operation *) = nullptr);
 int update(const char *function, sea_atomic_kind kind, place target, int width, std::uint64_t operand,
@@ -38,13 +38,21 @@ int count(int rank, count_word pair_counts::*what, std::uint64_t bytes_out, std:
 
 inline constexpr std::uint32_t most_unfinished = 8192; // operations on one rank
 
-// No options but SEA_NOWAIT: what can be done at once is complete, and needs no operation.
+// Nothing comes before it or is told elsewhere: what can be done at once is complete, and needs no operation.
+inline bool may_end_in_call(const sea_opts *opts)
+{
+    return !opts || (known_size(opts) && !raw_counter(opts) && (opts->flags & ~SEA_NOWAIT) == 0 &&
+                     opts->target_counter == SEA_NULL && opts->after == SEA_OP_NONE);
+}
+
+// And nothing is to be told: no options but SEA_NOWAIT.
 inline bool plain(const sea_opts *opts)
 {
-    return !opts || (known_size(opts) && !raw_counter(opts) && !opts->op && (opts->flags & ~SEA_NOWAIT) == 0 &&
-                     !opts->origin_counter && !opts->remote_counter && opts->target_counter == SEA_NULL &&
-                     opts->after == SEA_OP_NONE);
+    return may_end_in_call(opts) && (!opts || (!opts->op && !opts->origin_counter && !opts->remote_counter));
 }
+
+// Tells the options of one that has ended so. Without the engine lock.
+void tell_ended(const sea_opts *opts);
 
 // Puts to that rank may be quick from now on, if it is reached by messages.
 void remember_carrier(int rank);

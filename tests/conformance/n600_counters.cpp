@@ -243,3 +243,49 @@ STEP(605, a_call_that_fails_has_told_no_counter_and_one_that_does_not_tells_both
     CHECK_EQ(128, not_all(p.memory(), 128, blank));
     t.sync();
 }
+
+// Inside a node these end within the call that starts them; then the call wakes who waits for their counters.
+STEP(606, a_thread_that_sleeps_on_a_counter_is_woken_by_what_another_starts)
+{
+    constexpr std::uint64_t rounds = 20, each = 5;
+    place p(kind::heap, 128), word(kind::heap, 16);
+    poke8(word.memory(), 0);
+    poke8(word.memory() + 8, 0);
+    std::vector<sea_addr> all = t.exchange(p.address()), words = t.exchange(word.address());
+    const std::size_t right = std::size_t((t.rank + 1) % t.size);
+    sea_counter origin{}, remote{};
+    std::thread sleeper([&] {
+        CHECK_OK(sea_counter_wait(&origin, rounds * each, 30));
+        CHECK_OK(sea_counter_wait(&remote, rounds * each, 30));
+    });
+    pause_for(0.05);
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+        sea_opts o = SEA_OPTS_INIT;
+        o.origin_counter = &origin;
+        o.remote_counter = &remote;
+        std::uint64_t value = round, got = 0, old = 0;
+        sea_op op = 77;
+        o.op = &op;
+        CHECK_OK(sea_put(all[right], &value, 8, &o));
+        if (op != SEA_OP_NONE) CHECK_OK(sea_wait(op, 20));
+        CHECK_OK(sea_get(&got, all[right], 8, &o));
+        if (op != SEA_OP_NONE) CHECK_OK(sea_wait(op, 20));
+        CHECK_EQ(round, got);
+        o.op = nullptr;
+        CHECK_OK(sea_fetch_add8(words[right], 1, &old, &o));
+        CHECK_EQ(round - 1, old);
+        CHECK_OK(sea_put_signal(all[right] + 64, &value, 8, words[right] + 8, 1, SEA_SIGNAL_ADD, &o));
+        o.flags = SEA_NOWAIT;
+        CHECK_OK(sea_put_signal(0, nullptr, 0, words[right] + 8, 1, SEA_SIGNAL_ADD, &o));
+    }
+    sleeper.join();
+    CHECK_EQ(rounds * each, origin.value);
+    CHECK_EQ(rounds * each, remote.value);
+    CHECK_OK(sea_fence_all());
+    t.sync();
+    CHECK_EQ(rounds, peek8(word.memory()));
+    CHECK_EQ(2 * rounds, peek8(word.memory() + 8));
+    CHECK_EQ(rounds, peek8(p.memory()));
+    CHECK_EQ(rounds, peek8(p.memory() + 64));
+    t.sync();
+}
