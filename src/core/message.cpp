@@ -263,6 +263,8 @@ void message_in_frames::take(std::size_t position, std::span<const std::byte> fr
         if (end_ > 0) std::memcpy(larger.get(), bytes_.get(), end_);
         bytes_ = std::move(larger);
     }
+    // What frames that lie over each other leave open shall not be what this process had in that memory before.
+    if (position > end_) std::memset(bytes_.get() + end_, 0, position - end_);
     std::memcpy(bytes_.get() + position, frame.data(), frame.size());
     end_ = std::max(end_, end);
     come_ += frame.size();
