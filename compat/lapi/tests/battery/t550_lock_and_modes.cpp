@@ -12,12 +12,14 @@ using namespace battery;
 namespace {
 
 std::atomic<int> calls = 0;
-char landed[40000];
+// The messages of send_three() are under way together, in any order: each has memory of its own.
+char few[100], many[40000];
 
 void *count_header(lapi_handle_t *, void *, uint *, ulong *len, compl_hndlr_t **, void **)
 {
     ++calls;
-    return *len ? landed : nullptr;
+    if (*len == 0) return nullptr;
+    return *len == sizeof few ? few : many;
 }
 
 lapi_thread_func_t functions()
@@ -30,8 +32,8 @@ lapi_thread_func_t functions()
 
 void send_three(const std::vector<lapi_long_t> &handlers, lapi_cntr_t *done)
 {
-    static char data[sizeof landed];
-    for (ulong bytes : {0ul, 100ul, ulong(sizeof landed)})
+    static char data[sizeof many];
+    for (ulong bytes : {std::size_t(0), sizeof few, sizeof many})
         OK(LAPI_Amsend(self.h, self.right(), reinterpret_cast<void *>(handlers[self.right()]), nullptr, 0, data, bytes,
                        nullptr, nullptr, done));
 }
