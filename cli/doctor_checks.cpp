@@ -74,6 +74,22 @@ finding memory()
     return f;
 }
 
+// Nothing to warn of: they are off in every distribution.
+finding huge_pages()
+{
+    static const char file[] = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+    const std::string line = first_line(file); // "always within_size advise [never] deny force"
+    const std::size_t from = line.find('['), to = line.find(']');
+    if (from == std::string::npos || to == std::string::npos)
+        return {"huge pages", health::ok, "the kernel has none for shared memory", ""};
+    const std::string chosen = line.substr(from + 1, to - from - 1);
+    if (chosen != "never" && chosen != "deny")
+        return {"huge pages", health::ok, fmt::format("the heaps of the ranks get them ({})", chosen), ""};
+    return {"huge pages", health::ok,
+            fmt::format("not for the heaps of the ranks; transfers of many MB are faster with: echo advise > {}", file),
+            ""};
+}
+
 finding kernel()
 {
     utsname u{};
@@ -284,7 +300,8 @@ std::vector<finding> tuned()
 
 std::vector<finding> examine_machine()
 {
-    return {cores(), memory(), kernel(), clock_source(), file_limit(), memfd(), process_vm(), userfault()};
+    return {cores(),      memory(), huge_pages(), kernel(),   clock_source(),
+            file_limit(), memfd(),  process_vm(), userfault()};
 }
 
 std::vector<finding> examine_network()

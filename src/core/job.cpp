@@ -187,6 +187,7 @@ int start(const sea_config *config)
     e.arena.slot_at(e.slot).initialized = 1;
     if (int s = open_counts()) return s;
     if (int s = open_transports()) return s;
+    e.arena.ask_for_huge_pages(e.slot);
     e.arena.slot_at(e.slot).heap_at.store(reinterpret_cast<std::uint64_t>(e.shm->own_heap_memory()));
     e.mutex.prepare();
     locked lock(e.mutex);

@@ -258,4 +258,11 @@ std::byte *arena::heap_data(unsigned index) const
     return heap_meta(index) + round_up(heap_meta_bytes(header_->heap_bytes), page);
 }
 
+void arena::ask_for_huge_pages(unsigned index) const
+{
+    const auto heap = reinterpret_cast<std::uintptr_t>(heap_data(index));
+    const std::uintptr_t from = round_up(heap + huge_page, huge_page), end = heap + header_->heap_bytes;
+    if (from + huge_page <= end) madvise(reinterpret_cast<void *>(from), end - from, MADV_HUGEPAGE);
+}
+
 } // namespace onesea::shm

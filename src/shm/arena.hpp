@@ -155,6 +155,9 @@ class arena {
     // Of a slot with a rank from the start, or after map_heap().
     std::byte *heap_meta(unsigned index) const; // see heap.hpp
     std::byte *heap_data(unsigned index) const; // page aligned; the first byte of the rank's window
+    // What this process is the first to touch of that heap comes in huge pages, if the machine's owner lets shared
+    // memory have them (usually not); but for the beginning, which is all that a frugal rank uses.
+    void ask_for_huge_pages(unsigned index) const;
 
   private:
     struct later_heaps;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/arena.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace onesea::shm {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+
+// What the kernel keeps of the mapping at `at`: the words behind VmFlags in /proc/self/smaps.
+std::vector<std::string> flags_of(const std::byte *at)
+{
+    const auto wanted = reinterpret_cast<std::uintptr_t>(at);
+    std::ifstream file("/proc/self/smaps");
+    bool here = false;
+    for (std::string line; std::getline(file, line);) {
+        std::uintptr_t from, to;
+        if (std::sscanf(line.c_str(), "%zx-%zx ", &from, &to) == 2) here = from <= wanted && wanted < to;
+        if (!here || !line.starts_with("VmFlags:")) continue;
+        std::istringstream words(line.substr(8));
+        return {std::istream_iterator<std::string>(words), {}};
+    }
+    return {};
+}
+
+bool asks_for_huge_pages(const std::byte *at)
+{
+    const auto flags = flags_of(at);
+    EXPECT_FALSE(flags.empty());
+    return std::ranges::find(flags, "hg") != flags.end();
+}
+
+struct ArenaTest : testing::Test {
+    arena a;
+    void make(std::uint64_t heap_bytes)
+    {
+        arena_plan plan;
+        plan.slots = 2;
+        plan.spare = 1;
+        plan.rank_capacity = 3;
+        plan.heap_bytes = heap_bytes;
+        int fd = -1;
+        ASSERT_EQ(0, arena::create(plan, &a, &fd));
+        ::close(fd);
+        for (unsigned i = 0; i < 3; ++i) ASSERT_EQ(0, a.occupy(i, int(i), -1));
+    }
+    void SetUp() override
+    {
+        if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "no huge pages here";
+    }
+};
+
+TEST_F(ArenaTest, a_heap_asks_for_huge_pages_behind_its_first_ones_worth)
+{
+    make(64 * mib);
+    for (unsigned own : {1u, 2u}) {
+        a.ask_for_huge_pages(own);
+        EXPECT_FALSE(asks_for_huge_pages(a.heap_data(own)));
+        EXPECT_FALSE(asks_for_huge_pages(a.heap_data(own) + 2 * mib - 1));
+        EXPECT_TRUE(asks_for_huge_pages(a.heap_data(own) + 4 * mib));
+        EXPECT_TRUE(asks_for_huge_pages(a.heap_data(own) + 64 * mib - 1));
+    }
+    EXPECT_FALSE(asks_for_huge_pages(a.heap_data(0) + 63 * mib));
+}
+
+TEST_F(ArenaTest, a_small_heap_asks_for_no_huge_pages)
+{
+    make(3 * mib);
+    a.ask_for_huge_pages(0);
+    for (std::uint64_t at = 0; at < 3 * mib; at += mib) EXPECT_FALSE(asks_for_huge_pages(a.heap_data(0) + at));
+}
+
+} // namespace
+} // namespace onesea::shm
