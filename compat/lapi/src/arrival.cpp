@@ -68,7 +68,9 @@ void *handler_of(context &c, std::uint64_t handler)
 void told(arrival *a)
 {
     context &c = *a->c;
-    if (a->code == LAPI_SUCCESS) a->code = add_there(uint(c.me), a->head.tgt_cntr);
+    const int counted = a->code == LAPI_SUCCESS ? add_there(uint(c.me), a->head.tgt_cntr) : LAPI_SUCCESS;
+    // Here, as when it is found out later: the message itself has come.
+    if (counted != LAPI_SUCCESS && !c.ending) report_later(c, counted, PUT_ERR, c.me);
     if (a->head.request) answer(c.handle, a->source, a->head.request, a->code, nullptr);
     if (a->code != LAPI_SUCCESS && !a->head.request && !c.ending) report_later(c, a->code, AM_ERR, a->source);
     c.received.fetch_add(1, std::memory_order_relaxed);

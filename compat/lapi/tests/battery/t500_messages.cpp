@@ -323,9 +323,13 @@ STEP(messages_that_nobody_can_take_are_errors)
     OK(LAPI_Amsend(self.h, self.right(), handler_at(taken, self.right()), nullptr, 0, nullptr, 0, bad_counter, nullptr,
                    done.here()));
     done.wait(1);
-    auto bad = errors_heard(1);
+    auto bad = errors_heard(1); // of the left one's message, whose counter would be here
     EQUAL(bad.size(), 1u);
-    if (!bad.empty()) EQUAL(bad[0].code, LAPI_ERR_ONESEA_ADDRESS);
+    if (!bad.empty()) {
+        EQUAL(bad[0].code, LAPI_ERR_ONESEA_ADDRESS);
+        EQUAL(bad[0].type, PUT_ERR);
+        EQUAL(bad[0].other, self.me);
+    }
     expect(handler_at(lost, self.right()), 4, LAPI_ERR_TGT_ADDR_NULL); // data, and no place for it
     expect(handler_at(lost, self.right()), 2000, LAPI_ERR_TGT_ADDR_NULL);
 }
