@@ -4,6 +4,7 @@
 
 #include "coll/call.hpp"
 #include "msg/matcher.hpp"
+#include "msg/way_choice.hpp"
 #include "onesea/message.h"
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 
 namespace onesea::msg {
 
@@ -68,7 +70,9 @@ struct request final : posted {
     const std::byte *mapped = nullptr; // where the sender's memory is in this process; nullptr: nowhere
     std::uint32_t order = 0;           // its number, while its data is to come over the sender's stage
     bool ordered = false;
-    std::size_t piece = 0; // bytes, of that order
+    std::size_t piece = 0;    // bytes, of that order
+    std::optional<way> comes; // once it was chosen
+    nanoseconds began = 0;    // to come over the stage; 0: it did not, or not all of it
 
     // Every message of an operation takes one, more at a time than malloc has at hand: a thread keeps some that it
     // has deleted (letter.cpp).

@@ -40,6 +40,7 @@ void office::open(core::engine_held_t)
     lanes_.reserve(header.slots);
     for (unsigned s = 0; s < header.slots; ++s)
         lanes_.push_back({shm::lane_reader(core::node_arena().lane(slot_, s), core::node_arena().cells(slot_, s))});
+    ways_ = std::vector<way_choice>(header.slots);
     stage_ = shm::stage_writer(core::node_arena().stage(slot_), core::node_arena().stage_data(slot_));
     open_ = true;
 }

@@ -35,6 +35,7 @@
 #include "msg/matcher.hpp"
 #include "msg/settings.hpp"
 #include "msg/spin_lock.hpp"
+#include "msg/way_choice.hpp"
 #include "onesea/message.h"
 #include "shm/lane.hpp"
 #include "shm/stage.hpp"
@@ -147,6 +148,7 @@ class office {
     matcher matcher_;
     std::vector<std::unique_ptr<neighbour>> neighbours_; // by slot
     std::vector<incoming_lane> lanes_;                   // by slot
+    std::vector<way_choice> ways_;                       // by slot
     std::unordered_map<int, remote> remotes_;            // by rank
     struct taken_letter {
         letter *what;
@@ -183,7 +185,8 @@ class office {
         unsigned slot = no_slot; // whose stage that is
         nanoseconds heard = 0;   // when the last piece came
     };
-    taking taking_; // from another one's
+    taking taking_;                 // from another one's
+    nanoseconds last_by_stage_ = 0; // when all of a message had come so
 
     using guard = std::lock_guard<spin_lock>;
 
@@ -234,6 +237,7 @@ class office {
     void spin_for(request &r);
 
     int copy_here(request &r, std::size_t bytes);
+    int copy_by_kernel(const request &r, std::uint64_t from, void *to, std::size_t bytes);
     void copy_mapped(request &r, int pieces);
     void fetch_here(request &r);
     static void wait_for(request &r);
@@ -241,7 +245,7 @@ class office {
     bool look_at_stage(nanoseconds now);
     bool lay_pieces(int looks);
     bool may_be_read(const shm::stage_order &o, const std::byte *memory);
-    bool fit_for_stage(const request &r) const;
+    bool fit_for_stage(request &r);
     bool looks_at_stage(unsigned slot) const;
     bool take_pieces(request &r);
     bool place_orders(request &r);

@@ -2,6 +2,7 @@
 // Data of offers comes here. Between nodes it is pulled through core. Inside the node it is copied out of the sender's
 // memory: if that is mapped here, as a heap is, by a plain copy; else over the sender's stage (office_stage), by the
 // kernel, or pulled where the kernel may not.
+#include "base/clock.hpp"
 #include "base/wide_copy.hpp"
 #include "msg/office.hpp"
 
@@ -28,8 +29,18 @@ int office::copy_here(request &r, std::size_t bytes)
     else if (r.mapped)
         copy_of(r.wanted(), to, r.mapped + r.fetched, bytes);
     else
-        s = core::copy_from_process(*core::slot_of(r.source), from, to, bytes);
+        s = copy_by_kernel(r, from, to, bytes);
     if (s == SEA_OK) r.fetched += bytes;
+    return s;
+}
+
+int office::copy_by_kernel(const request &r, std::uint64_t from, void *to, std::size_t bytes)
+{
+    const unsigned slot = slot_of(r.source);
+    const nanoseconds begin = now_ns();
+    const int s = core::copy_from_process(slot, from, to, bytes);
+    if (s == SEA_OK && r.comes == way::kernel && bytes >= way_choice::least)
+        ways_[slot].took(way::kernel, r.wanted(), (now_ns() - begin) * r.wanted() / bytes);
     return s;
 }
 
@@ -76,6 +87,11 @@ void office::fetch_some()
     else if (!take_pieces(*r))
         s = copy_here(*r, std::min(at_once, r->wanted() - r->fetched));
     if (s == SEA_OK && r->fetched < r->wanted()) return;
+    if (r->began && s == SEA_OK) {
+        const nanoseconds now = now_ns();
+        ways_[slot_of(r->source)].took(way::stage, r->wanted(), now - std::max(r->began, last_by_stage_));
+        last_by_stage_ = now;
+    }
     fetches_.pop_front();
     if (fetches_.empty() || !fetches_.front()->ordered) stop_taking();
     if (s == not_native)

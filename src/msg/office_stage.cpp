@@ -66,9 +66,11 @@ bool office::lay_pieces(int looks)
 
 // ---- the receiver ----
 
-bool office::fit_for_stage(const request &r) const
+bool office::fit_for_stage(request &r)
 {
-    return !crowded_ && !r.mapped && r.source != me_ && r.wanted() >= least;
+    if (crowded_ || r.mapped || r.source == me_ || r.wanted() < least) return false;
+    if (!r.comes) r.comes = ways_[slot_of(r.source)].choose(r.wanted());
+    return *r.comes == way::stage;
 }
 
 // Does the process of a slot look at its stage all the time now?
@@ -138,12 +140,14 @@ bool office::take_ready(request &r)
 bool office::take_pieces(request &r)
 {
     if (!place_orders(r)) return false;
+    if (r.fetched == 0 && r.began == 0) r.began = now_ns();
     const bool any = take_ready(r);
     const nanoseconds now = now_ns();
     look_at_stage(now);
     if (any) taking_.heard = now;
     if (now - taking_.heard < patience) return true;
     stop_taking();
+    r.began = 0;
     return false;
 }
 
