@@ -11,7 +11,7 @@
 // nothing that a receiver waits for can be stuck behind what it does not want.
 //
 // Offers. The sender's operation is an external one of core. Inside a node the receiver copies from the sender's
-// memory: if it is mapped here by itself, else with the sender over its stage, else by one system call; where the
+// memory: if it is mapped here by itself, else with the sender over its stage or by one system call; where the
 // system forbids that, and between nodes, it pulls through core. Then it answers. A thread that is inside a blocking
 // receive copies itself, without any lock unless over the stage. For others it is done in pieces by who makes progress.
 //

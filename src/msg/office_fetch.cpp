@@ -84,8 +84,10 @@ void office::fetch_some()
     int s = SEA_OK;
     if (r->mapped)
         copy_mapped(*r, core::others_wait(core::engine_held) ? 1 : pieces_at_once);
-    else if (!take_pieces(*r))
+    else if (!take_pieces(*r)) {
+        r->began = 0;
         s = copy_here(*r, std::min(at_once, r->wanted() - r->fetched));
+    }
     if (s == SEA_OK && r->fetched < r->wanted()) return;
     if (r->began && s == SEA_OK) {
         const nanoseconds now = now_ns();

@@ -147,7 +147,6 @@ bool office::take_pieces(request &r)
     if (any) taking_.heard = now;
     if (now - taking_.heard < patience) return true;
     stop_taking();
-    r.began = 0;
     return false;
 }
 

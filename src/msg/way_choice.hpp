@@ -9,6 +9,7 @@
 
 #include "base/transport.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -34,13 +35,13 @@ class way_choice {
         return faster != other ? way::kernel : way::stage;
     }
 
-    // So long it took.
+    // So long it took. One that was interrupted counts for at most twice the usual.
     void took(way w, std::size_t bytes, nanoseconds time)
     {
         if (bytes < least || bytes >= most) return;
         std::atomic<float> &cost = of(bytes).cost[std::size_t(w)];
         const float last = cost.load(relaxed), now = float(time + 1) / float(bytes);
-        cost.store(last == 0 ? now : last + (now - last) / 4, relaxed);
+        cost.store(last == 0 ? now : last + (std::min(now, 2 * last) - last) / 4, relaxed);
     }
 
     // Bytes: shorter ones come over the stage, and longer ones, which it writes past the caches and the kernel does

@@ -2,7 +2,6 @@
 #include "msg/way_choice.hpp"
 
 #include <gtest/gtest.h>
-#include <memory>
 
 namespace onesea::msg {
 namespace {
@@ -40,6 +39,13 @@ TEST_F(WayChoiceTest, follows_when_the_processors_come_nearer_and_go_apart)
         by_kernel(700, 256 * kib, 10'000, 20'000);
         EXPECT_LE(by_kernel(64, 256 * kib, 10'000, 20'000), 2);
     }
+}
+
+TEST_F(WayChoiceTest, does_not_give_up_a_way_that_was_interrupted_once)
+{
+    by_kernel(100, 256 * kib, 30'000, 20'000);
+    choice.took(way::kernel, 256 * kib, 10'000'000);
+    EXPECT_GE(by_kernel(64, 256 * kib, 30'000, 20'000), 62);
 }
 
 TEST_F(WayChoiceTest, knows_lengths_apart)
