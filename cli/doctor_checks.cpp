@@ -85,9 +85,8 @@ finding huge_pages()
     const std::string chosen = line.substr(from + 1, to - from - 1);
     if (chosen != "never" && chosen != "deny")
         return {"huge pages", health::ok, fmt::format("the heaps of the ranks get them ({})", chosen), ""};
-    return {"huge pages", health::ok,
-            fmt::format("not for the heaps of the ranks; transfers of many MB are faster with: echo advise > {}", file),
-            ""};
+    const std::string now = chosen == "deny" ? "not for the heaps of the ranks" : "only for what is sent repeatedly";
+    return {"huge pages", health::ok, fmt::format("{}; for all memory of the heaps: echo advise > {}", now, file), ""};
 }
 
 finding kernel()

@@ -167,6 +167,7 @@ int page_lender::send_all(int fd, std::span<const iovec> pieces, std::size_t byt
 int page_lender::send(int fd, const endpoint *to, std::span<const iovec> pieces)
 {
     if (given_up_) return not_lent;
+    for (const iovec &p : pieces) huge_pages_.about_to_lend(p.iov_base, p.iov_len);
     const std::size_t all = bytes_of(pieces);
     if (!to && pages_of(pieces) <= most_spliced && any_long(pieces) && all <= gso_bytes)
         return send_all(fd, pieces, all);

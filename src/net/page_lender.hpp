@@ -20,6 +20,7 @@
 // Deliberately not done: trains (their datagrams are too short).
 #pragma once
 
+#include "net/huge_pages.hpp"
 #include "net/port.hpp"
 
 #include <span>
@@ -47,6 +48,7 @@ class page_lender {
     int in_ = -1, out_ = -1; // the ends of the pipe, which is empty between sends
     bool given_up_ = false;
     unsigned failures_ = 0; // in a row
+    huge_pages huge_pages_;
 
     bool fill_pipe(std::span<const iovec> lent, std::size_t bytes);
     int send_all(int fd, std::span<const iovec> pieces, std::size_t bytes);

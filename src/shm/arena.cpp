@@ -66,9 +66,26 @@ void fill(arena_header &h, const arena_plan &plan)
     lay_out(h);
 }
 
+// Huge pages of the file are huge pages of the mapping then, too: a kernel that gives shared memory none on its own
+// does not see to that.
 void *map_shared(int fd, std::uint64_t bytes, std::uint64_t at = 0)
 {
-    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, off_t(at));
+    const std::uint64_t room = round_up(bytes, page) + huge_page;
+    void *reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) return MAP_FAILED;
+    auto *const first = static_cast<std::byte *>(reserved), *const end = first + room;
+    auto *const begin = first + (at - reinterpret_cast<std::uintptr_t>(first)) % huge_page;
+    void *mapped = mmap(begin, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, off_t(at));
+    if (mapped == MAP_FAILED) {
+        const int error = errno;
+        munmap(reserved, room);
+        errno = error;
+        return MAP_FAILED;
+    }
+    auto *const behind = begin + round_up(bytes, page);
+    if (begin != first) munmap(first, std::size_t(begin - first));
+    if (behind != end) munmap(behind, std::size_t(end - behind));
+    return mapped;
 }
 
 } // namespace

@@ -42,6 +42,11 @@ bool asks_for_huge_pages(const std::byte *at)
 
 struct ArenaTest : testing::Test {
     arena a;
+    int fd = -1;
+    ~ArenaTest() override
+    {
+        if (fd >= 0) ::close(fd);
+    }
     void make(std::uint64_t heap_bytes)
     {
         arena_plan plan;
@@ -49,9 +54,8 @@ struct ArenaTest : testing::Test {
         plan.spare = 1;
         plan.rank_capacity = 3;
         plan.heap_bytes = heap_bytes;
-        int fd = -1;
+        if (fd >= 0) ::close(fd);
         ASSERT_EQ(0, arena::create(plan, &a, &fd));
-        ::close(fd);
         for (unsigned i = 0; i < 3; ++i) ASSERT_EQ(0, a.occupy(i, int(i), -1));
     }
     void SetUp() override
@@ -71,6 +75,24 @@ TEST_F(ArenaTest, a_heap_asks_for_huge_pages_behind_its_first_ones_worth)
         EXPECT_TRUE(asks_for_huge_pages(a.heap_data(own) + 64 * mib - 1));
     }
     EXPECT_FALSE(asks_for_huge_pages(a.heap_data(0) + 63 * mib));
+}
+
+// Where a huge page of the file begins, one of the mapping does.
+TEST_F(ArenaTest, heaps_lie_as_their_huge_pages_need_it)
+{
+    for (std::uint64_t heap_bytes : {3 * mib, 64 * mib, 64 * mib + 4096}) {
+        make(heap_bytes);
+        arena other;
+        ASSERT_EQ(0, arena::map(fd, &other));
+        ASSERT_EQ(0, other.map_heap(2));
+        for (const arena *each : {&a, &other})
+            for (unsigned slot = 0; slot < 3; ++slot) {
+                const arena_header &h = each->header();
+                const std::uint64_t in_file = h.heaps_at + slot * h.heap_stride;
+                const auto mapped = reinterpret_cast<std::uintptr_t>(each->heap_meta(slot));
+                EXPECT_EQ(mapped % (2 * mib), in_file % (2 * mib)) << "slot " << slot;
+            }
+    }
 }
 
 TEST_F(ArenaTest, a_small_heap_asks_for_no_huge_pages)
