@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/near.hpp"
 
+#include "base/full_fence.hpp"
 #include "core/internal.hpp"
 #include "core/node.hpp"
 
@@ -55,6 +56,7 @@ bool near_post::send(int rank, const envelope &e, const void *data, std::size_t 
     const std::uint64_t me = std::uint64_t(1) << (core::own_slot() % 64);
     if (!(senders.load(std::memory_order_relaxed) & me)) senders.fetch_or(me, std::memory_order_seq_cst);
     core::count_message(rank, bytes);
+    full_fence();
     // Only who waits is woken: for one that computes it lies where it will look.
     if (core::node_arena().slot_at(*slot).sleeping.load(std::memory_order_seq_cst) >= shm::asleep_for_memory)
         core::knock(*slot, shm::asleep_for_memory);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages that leave: through the lane inside the node, as frames to other nodes, by hand to the own rank.
 #include "base/error.hpp"
+#include "base/full_fence.hpp"
 #include "msg/office.hpp"
 #include "msg/settings.hpp"
 
@@ -76,8 +77,8 @@ int office::send_local(unsigned slot, const parcel &p)
         n.charged += cost;
         crowded_lane = n.out.more_than_half_full();
     }
-    announce(slot, false, crowded_lane);
     core::count_message(p.rank, p.bytes);
+    announce(slot, false, crowded_lane);
     return SEA_OK;
 }
 
@@ -88,6 +89,7 @@ void office::announce(unsigned slot, bool is_offer, bool crowded_lane)
     auto &word = there.lanes[slot_ / 64];
     const std::uint64_t bit = std::uint64_t(1) << (slot_ % 64);
     if (!(word.load(std::memory_order_relaxed) & bit)) word.fetch_or(bit, std::memory_order_seq_cst);
+    full_fence();
     if (is_offer && there.receiving.load(std::memory_order_seq_cst) > 0) {
         there.offered.exchange(1, std::memory_order_seq_cst);
         if (there.receiving.load(std::memory_order_seq_cst) > 0) return; // it looks at `offered` when it ends

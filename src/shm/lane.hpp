@@ -79,8 +79,7 @@ class basic_lane_writer : public basic_lane<Cells> {
     using base::base;
     using base::in_first, base::skip;
 
-    // False: no room. Afterwards everything written before is visible to whoever sees that this thread's next loads
-    // have happened: who looks then whether the consumer sleeps does not miss it.
+    // False: no room. Who looks afterwards whether the consumer sleeps makes a full_fence() before.
     bool push(const lane_item &item)
     {
         const std::size_t need = cells_for(item.bytes), at = tail_ % Cells;
@@ -97,7 +96,7 @@ class basic_lane_writer : public basic_lane<Cells> {
         write(item, need);
         if (need > 1) data_until_ = tail_ + need;
         if (tail_ + need < data_until_ + Cells) end_before(tail_ + need);
-        head_at(tail_).lap.exchange(lap_of(tail_), std::memory_order_seq_cst);
+        head_at(tail_).lap.store(lap_of(tail_), std::memory_order_release);
         tail_ += need;
         return true;
     }
