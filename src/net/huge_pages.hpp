@@ -17,7 +17,7 @@ namespace onesea::net {
 class huge_pages {
   public:
     static constexpr std::size_t area_bytes = std::size_t(2) << 20;
-    static constexpr unsigned worth = 4;  // passes: what 13 gain pays for it, and what is sent five times is sent often
+    static constexpr unsigned worth = 16; // passes: what 13 gain pays for it, so at most about twice that is lost
     static constexpr unsigned again = 64; // passes: the memory may have become another
     static constexpr int patience = 16;   // attempts in a row that failed or took long; then there are no more
 
