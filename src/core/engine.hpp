@@ -145,7 +145,7 @@ class engine_state final : public sink {
     sea_error_fn on_error = nullptr;
     void *on_error_context = nullptr;
 
-    // progress.cpp
+    // progress.cpp, dispatcher.cpp
     struct sleeping_state {
         std::condition_variable_any changed;
         std::atomic<int> waiters{0};      // threads in wait()
@@ -258,9 +258,16 @@ void leave_long_transfer();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap = never);
 void notify_progress();
+// Sleeps until something may have changed: in ppoll for all, or behind the thread that does so. True: ready() was true,
+// looked at once more when neighbours had been told to ring, since what they wrote before rings nobody.
+bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready);
+nanoseconds deadline_after(double seconds);
+
+// ---- dispatcher.cpp ----
 void start_dispatcher();
 void stop_dispatcher();
-nanoseconds deadline_after(double seconds);
+void wake_dispatcher();
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local bool is_dispatcher; // this thread
 
 // Ends a call that started `op` as its options say: hands out the handle, returns, or waits.
 int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote);

@@ -12,18 +12,13 @@
 // goes in time. Where they follow each other closely they make progress themselves, and it looks later. A thread
 // that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many looks during which a thread of the
 // program slept inside the library, the dispatcher parks without a timer; that thread unparks it when it leaves.
-#include "base/log.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
 #include "core/away_time.hpp"
 #include "core/engine.hpp"
-#include "core/short_turns.hpp"
-#include "core/start_rate.hpp"
 
 #include <cmath>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <utility>
 
 namespace onesea::core {
 namespace {
@@ -34,24 +29,84 @@ constexpr nanoseconds spin_alone = 200'000;
 // the beginning of a wait than behind each thing that came and did not end it, as where others put into the memory of a
 // rank that waits for all of it.
 constexpr nanoseconds first_spin_crowded = 500'000, spin_crowded = 20'000;
-constexpr int looks_before_parking = 8;
-constexpr nanoseconds look_again = 1'000'000;      // at the deadlines of what a program started
-constexpr nanoseconds look_due = 200'000;          // after the last one, where starts make progress themselves ...
-constexpr unsigned starts_per_look = 64;           // ... and each so many of them read the clock
-constexpr unsigned long timer_slack = 1000;        // ns; what is held back waits a few us
-constexpr std::uint64_t dispatcher_turn = 100'000; // ns; kernels give no shorter ones
+constexpr nanoseconds look_due = 200'000; // after the last one, where starts make progress themselves ...
+constexpr unsigned starts_per_look = 64;  // ... and each so many of them read the clock
 constexpr int handlers_at_once = 256;
-constexpr nanoseconds stall_limit = 10'000'000; // of a round of the dispatcher: so long others wait for this rank
 
 // Looked at in every round: found by one instruction instead of a call, as in a program that is linked to the library.
 [[gnu::tls_model("initial-exec")]] thread_local bool in_handler = false;
 [[gnu::tls_model("initial-exec")]] thread_local double time_limit = SEA_FOREVER;
-[[gnu::tls_model("initial-exec")]] thread_local bool is_dispatcher = false;
 
 void kick() { engine().sleep.wake.kick(); }
 
-// Sleeps until something may have changed: in ppoll for all, or behind the thread that does so. True: ready() was true,
-// looked at once more when neighbours had been told to ring, since what they wrote before rings nobody.
+// The thread that sleeps in ppoll for all, also if what it looks at before throws.
+class sleeper_for_all {
+  public:
+    sleeper_for_all()
+    {
+        auto &s = engine().sleep;
+        s.blocked = true;
+        ++s.arms;
+        s.blocked_by_dispatcher = is_dispatcher && !in_handler; // a handler may wait like the program
+    }
+    ~sleeper_for_all()
+    {
+        auto &s = engine().sleep;
+        s.wake.forget_time();
+        engine().for_each_transport([](transport &t) { t.disarm(); });
+        s.blocked = false;
+        if (s.parked) s.changed.notify_all();
+    }
+    sleeper_for_all(const sleeper_for_all &) = delete;
+    sleeper_for_all &operator=(const sleeper_for_all &) = delete;
+};
+
+// Lets others at the lock, and at the core if it is crowded, between two rounds of a spin.
+void breathe(locked &lock)
+{
+    auto &s = engine().sleep;
+    lock.unlock();
+    if (s.oversubscribed || s.entering.load(std::memory_order_relaxed))
+        sched_yield();
+    else
+        __builtin_ia32_pause();
+    lock.lock();
+}
+
+void note_wait(nanoseconds began, nanoseconds now)
+{
+    process_counts &c = engine().counts->process();
+    ++c.waits;
+    c.wait_ns += now - began;
+}
+
+// A thread of the program that makes progress itself, also if that throws.
+class waiter {
+  public:
+    bool slept = false;
+
+    waiter()
+    {
+        auto &s = engine().sleep;
+        s.waiters.fetch_add(1);
+        if (s.blocked && s.blocked_by_dispatcher) kick();
+    }
+    ~waiter()
+    {
+        auto &s = engine().sleep;
+        s.waiters.fetch_sub(1);
+        s.polls.fetch_add(1, std::memory_order_relaxed);
+        if (s.parked)
+            s.changed.notify_all(); // one of them polls now
+        else if (slept && s.dispatcher_parked.load())
+            wake_dispatcher();
+    }
+    waiter(const waiter &) = delete;
+    waiter &operator=(const waiter &) = delete;
+};
+
+} // namespace
+
 bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
 {
     auto &e = engine();
@@ -70,9 +125,7 @@ bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
         return false;
     }
     ++e.counts->process().sleeps;
-    s.blocked = true;
-    ++s.arms;
-    s.blocked_by_dispatcher = is_dispatcher && !in_handler; // a handler may wait like the program
+    const sleeper_for_all sleeper;
     bool quiet = true;
     e.for_each_transport([&](transport &t) {
         quiet &= t.arm(s.waiters.load() > 0);
@@ -88,159 +141,8 @@ bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
         place.sleep(until);
         lock.lock();
     }
-    s.wake.forget_time();
-    e.for_each_transport([](transport &t) { t.disarm(); });
-    s.blocked = false;
-    if (s.parked) s.changed.notify_all();
     return now_ready;
 }
-
-bool handlers_left() { return engine().answers_follow(); }
-
-// Lets others at the lock, and at the core if it is crowded, between two rounds of a spin.
-void breathe(locked &lock)
-{
-    auto &s = engine().sleep;
-    lock.unlock();
-    if (s.oversubscribed || s.entering.load(std::memory_order_relaxed))
-        sched_yield();
-    else
-        __builtin_ia32_pause();
-    lock.lock();
-}
-
-void wake_dispatcher()
-{
-    auto &s = engine().sleep;
-    std::lock_guard away(s.away_mutex);
-    s.dispatcher_wake.notify_one();
-}
-
-void note_wait(nanoseconds began, nanoseconds now)
-{
-    process_counts &c = engine().counts->process();
-    ++c.waits;
-    c.wait_ns += now - began;
-}
-
-void leave_wait(bool slept)
-{
-    auto &s = engine().sleep;
-    s.waiters.fetch_sub(1);
-    s.polls.fetch_add(1, std::memory_order_relaxed);
-    if (s.parked)
-        s.changed.notify_all(); // one of them polls now
-    else if (slept && s.dispatcher_parked.load())
-        wake_dispatcher();
-}
-
-// The program makes progress itself, or did since the last look: the dispatcher keeps away from the transports.
-bool program_makes_progress(std::uint64_t &seen)
-{
-    auto &s = engine().sleep;
-    std::uint64_t now = s.polls.load();
-    bool was_here = s.waiters.load() > 0 || now != seen;
-    seen = now;
-    return was_here;
-}
-
-bool program_sleeps_here()
-{
-    auto &s = engine().sleep;
-    return s.waiters.load() > 0 && s.blocked.load();
-}
-
-// Stays away without the engine lock, so that a program that spins is not disturbed.
-void stay_away(std::unique_lock<std::mutex> &away, nanoseconds time)
-{
-    engine().sleep.dispatcher_wake.wait_for(away, std::chrono::nanoseconds(time));
-}
-
-// Until the thread of the program that sleeps in the library leaves it.
-void park(std::unique_lock<std::mutex> &away)
-{
-    auto &s = engine().sleep;
-    s.dispatcher_parked = true; // whoever leaves the library after this sees it; who left before is seen here
-    if (program_sleeps_here()) s.dispatcher_wake.wait(away);
-    s.dispatcher_parked = false;
-}
-
-// While the program makes progress, or did so since the last look.
-class attendance {
-  public:
-    void look_later(nanoseconds now)
-    {
-        auto &s = engine().sleep;
-        std::unique_lock away(s.away_mutex);
-        if (s.stop.load()) return;
-        if (s.called_back.exchange(false)) over();
-        if (!program_sleeps_here()) {
-            const nanoseconds time = time_.next(now);
-            s.away_until = now + time;
-            stay_away(away, time);
-            s.away_until = 0;
-        } else if (++sleeping_ <= looks_before_parking) {
-            stay_away(away, away_time::shortest);
-        } else {
-            over();
-            park(away);
-        }
-    }
-    void over() { time_.reset(), sleeping_ = 0; }
-
-  private:
-    away_time time_;
-    int sleeping_ = 0; // looks at a program that slept in the library
-};
-
-// How long a round has taken is known when the next one begins, or before the dispatcher sleeps: no clock is read for
-// it while work keeps coming.
-void note_round(nanoseconds began, nanoseconds now)
-{
-    process_counts &c = engine().counts->process();
-    ++c.rounds;
-    if (now - began <= stall_limit) return;
-    ++c.stalls;
-    if (now - began > c.longest_stall_ns) c.longest_stall_ns.set(now - began);
-}
-
-void dispatch()
-{
-    is_dispatcher = true;
-    prctl(PR_SET_TIMERSLACK, timer_slack);
-    wish_for_turns_of(dispatcher_turn);
-    auto &s = engine().sleep;
-    std::uint64_t seen = 0;
-    start_rate starts;
-    attendance attended;
-    nanoseconds began = 0; // the last round, if its end has not been seen
-    while (!s.stop.load()) {
-        if (program_makes_progress(seen)) {
-            const nanoseconds now = now_ns();
-            if (began) note_round(std::exchange(began, 0), now);
-            attended.look_later(now);
-            continue;
-        }
-        attended.over();
-        locked lock = enter();
-        bool any = progress_once();
-        if (began) note_round(began, s.last_look);
-        began = s.last_look;
-        run_handlers(lock);
-        if (any || handlers_left()) continue;
-        const nanoseconds now = now_ns();
-        note_round(std::exchange(began, 0), now);
-        if (starts.is_high(s.starts.load(std::memory_order_relaxed), now)) {
-            lock.unlock();
-            std::unique_lock away(s.away_mutex);
-            if (!s.stop.load()) stay_away(away, away_time::shortest);
-        } else if (!s.stop.load() && s.waiters.load() == 0) {
-            block(lock, starts.any() ? now + look_again : never, [] { return false; }); // more may come without a kick
-        }
-    }
-}
-
-} // namespace
 
 locked enter()
 {
@@ -394,6 +296,14 @@ class away_for_handlers {
     }
 };
 
+class handlers_run {
+  public:
+    handlers_run() { in_handler = engine().handlers.running = true; }
+    ~handlers_run() { in_handler = engine().handlers.running = false; }
+    handlers_run(const handlers_run &) = delete;
+    handlers_run &operator=(const handlers_run &) = delete;
+};
+
 void run_some_handlers(locked &lock)
 {
     handler_task task;
@@ -409,14 +319,11 @@ void run_handlers(locked &lock)
 {
     auto &e = engine();
     if (in_handler || e.handlers.running || e.handlers.empty()) return;
-    e.handlers.running = true;
-    in_handler = true;
     {
+        const handlers_run running;
         away_for_handlers away;
         run_some_handlers(lock);
     }
-    in_handler = false;
-    e.handlers.running = false;
     e.for_each_transport([](transport &t) { t.flush(); });
     notify_progress();
 }
@@ -438,13 +345,10 @@ void send_held(const locked &)
 
 void poll_round(locked &lock)
 {
-    auto &s = engine().sleep;
-    s.waiters.fetch_add(1);
-    if (s.blocked && s.blocked_by_dispatcher) kick();
+    const waiter here;
     send_held(lock);
     progress_once();
     run_handlers(lock);
-    leave_wait(false);
 }
 
 int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap)
@@ -453,15 +357,12 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
         if (held_is_due()) send_held(lock);
         return SEA_OK;
     }
-    auto &e = engine();
-    auto &s = e.sleep;
-    s.waiters.fetch_add(1);
-    if (s.blocked && s.blocked_by_dispatcher) kick();
+    auto &s = engine().sleep;
+    waiter here;
     send_held(lock);
     const nanoseconds first_spin = s.oversubscribed ? first_spin_crowded : spin_alone;
     const nanoseconds spin = s.oversubscribed ? spin_crowded : spin_alone;
     nanoseconds spin_until = 0, began = 0; // set by the first look
-    bool slept = false;
     int status = SEA_OK;
     while (true) {
         bool any = progress_once();
@@ -476,16 +377,15 @@ int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline,
         }
         if (spin_until == 0) spin_until = now + first_spin;
         if (any) spin_until = std::max(spin_until, now + spin);
-        if (now < spin_until || handlers_left()) {
+        if (now < spin_until || engine().answers_follow()) {
             breathe(lock);
         } else {
-            slept = true;
+            here.slept = true;
             if (block(lock, std::min(deadline, nap == never ? never : now + nap), ready)) break;
         }
         if (ready()) break;
     }
-    note_wait(began, slept ? now_ns() : s.last_look);
-    leave_wait(slept);
+    note_wait(began, here.slept ? now_ns() : s.last_look);
     return status;
 }
 
@@ -498,30 +398,20 @@ nanoseconds deadline_after(double seconds)
 
 nanoseconds thread_deadline() { return deadline_after(time_limit); }
 
-void start_dispatcher()
-{
-    auto &s = engine().sleep;
-    s.stop = false;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    s.dispatcher = std::thread(dispatch);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(s.dispatcher.native_handle(), "onesea");
-}
+namespace {
 
-void stop_dispatcher()
-{
-    auto &s = engine().sleep;
-    {
-        locked lock(engine().mutex);
-        s.stop = true;
-        s.changed.notify_all();
-        kick();
-    }
-    wake_dispatcher();
-    if (s.dispatcher.joinable()) s.dispatcher.join();
-}
+class without_lock {
+  public:
+    explicit without_lock(locked &lock) : lock_(lock) { lock_.unlock(); }
+    ~without_lock() { lock_.lock(); }
+    without_lock(const without_lock &) = delete;
+    without_lock &operator=(const without_lock &) = delete;
+
+  private:
+    locked &lock_;
+};
+
+} // namespace
 
 int wait_until(bool (*ready)(void *), void *argument, nanoseconds deadline)
 {
@@ -532,9 +422,10 @@ int wait_until(bool (*ready)(void *), void *argument, nanoseconds deadline)
     auto look = [&] {
         while (true) {
             std::uint64_t before = s.nudges;
-            lock.unlock();
-            bool yes = ready(argument);
-            lock.lock();
+            const bool yes = [&] {
+                const without_lock here(lock);
+                return ready(argument);
+            }();
             if (yes || s.nudges == before) return yes;
         }
     };

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <thread>
 
 using namespace onesea;
@@ -123,6 +124,27 @@ TEST_F(ProgressTest, who_falls_asleep_looks_once_more_after_it_has_asked_to_be_w
                   lock, [&] { return neighbour->written; }, limit),
               SEA_OK);
     EXPECT_LT(now_ns(), limit) << "it slept until its time was over";
+}
+
+// As where there is no memory for what it makes of what it sees.
+TEST_F(ProgressTest, a_wait_that_ends_by_an_exception_holds_up_nobody)
+{
+    const auto &s = engine().sleep;
+    const auto nobody_waits = [&] { return s.waiters == 0 && !(s.blocked && !s.blocked_by_dispatcher); };
+    locked lock = enter();
+    int looks = 0;
+    const auto throws_while_it_spins = [&]() -> bool { return ++looks > 3 ? throw std::bad_alloc() : false; };
+    EXPECT_THROW(wait(lock, throws_while_it_spins, never), std::bad_alloc);
+    EXPECT_TRUE(lock.owns_lock() && nobody_waits());
+    const auto throws_when_it_falls_asleep = [&]() -> bool {
+        return s.blocked && !s.blocked_by_dispatcher ? throw std::bad_alloc() : false;
+    };
+    EXPECT_THROW(wait(lock, throws_when_it_falls_asleep, never), std::bad_alloc);
+    EXPECT_TRUE(lock.owns_lock() && nobody_waits());
+    lock.unlock();
+    EXPECT_THROW(wait_until([](void *) -> bool { throw std::bad_alloc(); }, nullptr, never), std::bad_alloc);
+    lock.lock(); // nobody has it
+    EXPECT_TRUE(nobody_waits());
 }
 
 // The program may compute for long behind a call that finds what it waits for.

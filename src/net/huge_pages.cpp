@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <sys/mman.h>
 
 namespace onesea::net {
@@ -38,9 +39,10 @@ void huge_pages::about_to_lend(const void *at, std::size_t bytes)
 
 void huge_pages::lend(std::uintptr_t number, std::uint32_t from, std::uint32_t to)
 {
-    if (areas_.empty()) {
+    if (!areas_) {
         if (from != 0) return;
-        areas_.resize(areas_known);
+        areas_.reset(new (std::nothrow) area[areas_known]);
+        if (!areas_) return; // it can do without
     }
     area &a = areas_[number % areas_known];
     if (a.number != number) {

@@ -10,7 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace onesea::net {
 
@@ -39,7 +39,7 @@ class huge_pages {
         std::uint32_t wanted = worth;
     };
     gatherer gather_;
-    std::vector<area> areas_; // by number, as in a cache; made when a pass begins
+    std::unique_ptr<area[]> areas_; // by number, as in a cache; made when a pass begins
     int failures_ = 0;
 
     void lend(std::uintptr_t number, std::uint32_t from, std::uint32_t to);

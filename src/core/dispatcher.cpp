@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dispatcher: the thread that makes progress and runs handlers while no thread of the program is inside the
+// library. When it looks, and for how long it keeps away: see progress.cpp.
+#include "base/clock.hpp"
+#include "core/away_time.hpp"
+#include "core/engine.hpp"
+#include "core/short_turns.hpp"
+#include "core/start_rate.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <utility>
+
+namespace onesea::core {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_dispatcher = false;
+
+void wake_dispatcher()
+{
+    auto &s = engine().sleep;
+    std::lock_guard away(s.away_mutex);
+    s.dispatcher_wake.notify_one();
+}
+
+namespace {
+
+constexpr int looks_before_parking = 8;
+constexpr nanoseconds look_again = 1'000'000;      // at the deadlines of what a program started
+constexpr unsigned long timer_slack = 1000;        // ns; what is held back waits a few us
+constexpr std::uint64_t dispatcher_turn = 100'000; // ns; kernels give no shorter ones
+constexpr nanoseconds stall_limit = 10'000'000;    // of a round: so long others wait for this rank
+
+// The program makes progress itself, or did since the last look: the dispatcher keeps away from the transports.
+bool program_makes_progress(std::uint64_t &seen)
+{
+    auto &s = engine().sleep;
+    std::uint64_t now = s.polls.load();
+    bool was_here = s.waiters.load() > 0 || now != seen;
+    seen = now;
+    return was_here;
+}
+
+bool program_sleeps_here()
+{
+    auto &s = engine().sleep;
+    return s.waiters.load() > 0 && s.blocked.load();
+}
+
+// Stays away without the engine lock, so that a program that spins is not disturbed.
+void stay_away(std::unique_lock<std::mutex> &away, nanoseconds time)
+{
+    engine().sleep.dispatcher_wake.wait_for(away, std::chrono::nanoseconds(time));
+}
+
+// Until the thread of the program that sleeps in the library leaves it.
+void park(std::unique_lock<std::mutex> &away)
+{
+    auto &s = engine().sleep;
+    s.dispatcher_parked = true; // whoever leaves the library after this sees it; who left before is seen here
+    if (program_sleeps_here()) s.dispatcher_wake.wait(away);
+    s.dispatcher_parked = false;
+}
+
+// While the program makes progress, or did so since the last look.
+class attendance {
+  public:
+    void look_later(nanoseconds now)
+    {
+        auto &s = engine().sleep;
+        std::unique_lock away(s.away_mutex);
+        if (s.stop.load()) return;
+        if (s.called_back.exchange(false)) over();
+        if (!program_sleeps_here()) {
+            const nanoseconds time = time_.next(now);
+            s.away_until = now + time;
+            stay_away(away, time);
+            s.away_until = 0;
+        } else if (++sleeping_ <= looks_before_parking) {
+            stay_away(away, away_time::shortest);
+        } else {
+            over();
+            park(away);
+        }
+    }
+    void over() { time_.reset(), sleeping_ = 0; }
+
+  private:
+    away_time time_;
+    int sleeping_ = 0; // looks at a program that slept in the library
+};
+
+// How long a round has taken is known when the next one begins, or before the dispatcher sleeps: no clock is read for
+// it while work keeps coming.
+void note_round(nanoseconds began, nanoseconds now)
+{
+    process_counts &c = engine().counts->process();
+    ++c.rounds;
+    if (now - began <= stall_limit) return;
+    ++c.stalls;
+    if (now - began > c.longest_stall_ns) c.longest_stall_ns.set(now - began);
+}
+
+void dispatch()
+{
+    is_dispatcher = true;
+    prctl(PR_SET_TIMERSLACK, timer_slack);
+    wish_for_turns_of(dispatcher_turn);
+    auto &s = engine().sleep;
+    std::uint64_t seen = 0;
+    start_rate starts;
+    attendance attended;
+    nanoseconds began = 0; // the last round, if its end has not been seen
+    while (!s.stop.load()) {
+        if (program_makes_progress(seen)) {
+            const nanoseconds now = now_ns();
+            if (began) note_round(std::exchange(began, 0), now);
+            attended.look_later(now);
+            continue;
+        }
+        attended.over();
+        locked lock = enter();
+        bool any = progress_once();
+        if (began) note_round(began, s.last_look);
+        began = s.last_look;
+        run_handlers(lock);
+        if (any || engine().answers_follow()) continue;
+        const nanoseconds now = now_ns();
+        note_round(std::exchange(began, 0), now);
+        if (starts.is_high(s.starts.load(std::memory_order_relaxed), now)) {
+            lock.unlock();
+            std::unique_lock away(s.away_mutex);
+            if (!s.stop.load()) stay_away(away, away_time::shortest);
+        } else if (!s.stop.load() && s.waiters.load() == 0) {
+            block(lock, starts.any() ? now + look_again : never, [] { return false; }); // more may come without a kick
+        }
+    }
+}
+
+} // namespace
+
+void start_dispatcher()
+{
+    auto &s = engine().sleep;
+    s.stop = false;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    s.dispatcher = std::thread(dispatch);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(s.dispatcher.native_handle(), "onesea");
+}
+
+void stop_dispatcher()
+{
+    auto &s = engine().sleep;
+    {
+        locked lock(engine().mutex);
+        s.stop = true;
+        s.changed.notify_all();
+        s.wake.kick();
+    }
+    wake_dispatcher();
+    if (s.dispatcher.joinable()) s.dispatcher.join();
+}
+
+} // namespace onesea::core
