@@ -39,9 +39,10 @@ class way_choice {
     {
         if (bytes < least || bytes >= most) return;
         lengths &l = of(bytes);
-        if (l.now.load(relaxed) != w || l.in_a_row.load(relaxed) < settled) return;
         std::atomic<float> &cost = l.cost[std::size_t(w)];
         const float last = cost.load(relaxed), now = float(time + 1) / float(bytes);
+        const bool counts = l.now.load(relaxed) == w && l.in_a_row.load(relaxed) >= settled;
+        if (last != 0 && !counts) return; // but the first one shows that the way is open
         if (now < last)
             cost.store((last + now) / 2, relaxed); // soon believed: the other way is tried rarely
         else

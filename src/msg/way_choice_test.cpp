@@ -80,6 +80,19 @@ TEST_F(WayChoiceTest, knows_lengths_apart)
     EXPECT_LE(by_kernel(64, 4 * mib, 300'000, 400'000), 8);
 }
 
+// Another thread chooses for its own message before this one's is there.
+TEST_F(WayChoiceTest, knows_that_the_kernel_may_copy_also_if_that_is_told_late)
+{
+    for (int i = 0; i < 4; ++i) {
+        choice.choose(mib);
+        choice.took(way::stage, mib, 400'000);
+    }
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(way::kernel, choice.choose(mib));
+    EXPECT_EQ(way::stage, choice.choose(mib));
+    for (int i = 0; i < 4; ++i) choice.took(way::kernel, mib, 200'000);
+    EXPECT_GE(by_kernel(64, mib, 400'000, 200'000), 56); // the stage is tried twice: 16 and 32 messages apart
+}
+
 TEST_F(WayChoiceTest, takes_the_stage_where_the_kernel_may_not_copy)
 {
     for (int i = 0; i < 8; ++i)
