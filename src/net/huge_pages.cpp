@@ -65,7 +65,8 @@ void huge_pages::attempt(area &a)
     const int error = gather_(reinterpret_cast<void *>(a.number * area_bytes), area_bytes);
     a.passes = 0;
     a.wanted = again;
-    failures_ = error == 0 && now_ns() - begin < too_long ? 0 : failures_ + 1;
+    const bool slow = now_ns() - begin >= too_long;
+    failures_ = slow ? failures_ + slow_counts : error ? failures_ + 1 : 0;
     if (given_up()) log(level::info, "what is sent is gathered in huge pages no more: it fails or takes long");
 }
 

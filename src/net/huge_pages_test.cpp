@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -116,10 +118,10 @@ TEST_F(HugePagesTest, a_failure_is_not_repeated_at_once_and_many_are_the_last)
     EXPECT_TRUE(gathered.empty());
 }
 
-int dawdle(void *, std::size_t)
+int dawdle(void *at, std::size_t bytes)
 {
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
-    return 0;
+    return note(at, bytes);
 }
 
 TEST_F(HugePagesTest, a_kernel_that_takes_long_is_asked_no_more)
@@ -127,6 +129,7 @@ TEST_F(HugePagesTest, a_kernel_that_takes_long_is_asked_no_more)
     pages = huge_pages(dawdle);
     lend(8 * area, huge_pages::patience * area, huge_pages::worth + 1);
     EXPECT_TRUE(pages.given_up());
+    EXPECT_EQ(gathered.size(), std::size_t(huge_pages::patience / huge_pages::slow_counts));
 }
 
 // Of the mapping that begins at `at`, in KB, by the kernel's word for it.
@@ -172,13 +175,37 @@ struct memory {
     }
 };
 
+// The word in brackets.
+std::string chosen_in(const char *file)
+{
+    std::string line;
+    std::getline(std::ifstream(std::string("/sys/kernel/mm/transparent_hugepage/") + file), line);
+    const std::size_t from = line.find('[');
+    return from == std::string::npos ? "" : line.substr(from + 1, line.find(']') - from - 1);
+}
+
+// Why the kernel need not gather anything; empty: it has to. Shared memory it may refuse where it is given none.
+std::string excuse(bool shared)
+{
+    utsname u{};
+    uname(&u);
+    int major = 0, minor = 0;
+    std::sscanf(u.release, "%d.%d", &major, &minor);
+    if (major < 6 || (major == 6 && minor < 1)) return "a kernel before 6.1";
+    const std::string chosen = chosen_in(shared ? "shmem_enabled" : "enabled");
+    if (chosen.empty()) return "a kernel without huge pages";
+    return chosen == "never" || chosen == "deny" ? "huge pages are switched off: " + chosen : "";
+}
+
 TEST(HugePagesOfTheKernel, memory_that_is_lent_again_and_again_lies_in_huge_pages_and_is_unharmed)
 {
     for (bool shared : {false, true}) {
         memory m(shared), other(shared);
-        if (const int error = huge_pages::gather_by_kernel(other.at, area))
-            GTEST_SKIP() << "the kernel gathers no " << (shared ? "shared" : "private")
-                         << " memory here: " << std::strerror(error);
+        if (const int error = huge_pages::gather_by_kernel(other.at, area)) {
+            const std::string why = error == ENOMEM ? "no huge page is free" : excuse(shared);
+            ASSERT_NE(why, "") << std::strerror(error);
+            GTEST_SKIP() << (shared ? "shared memory: " : "private memory: ") << why;
+        }
         const char *field = shared ? "ShmemPmdMapped" : "AnonHugePages";
         huge_pages pages;
         for (unsigned i = 0; i <= huge_pages::worth; ++i) {
@@ -188,6 +215,13 @@ TEST(HugePagesOfTheKernel, memory_that_is_lent_again_and_again_lies_in_huge_page
         EXPECT_EQ(kilobytes(field, m.at), memory::bytes / 1024);
         EXPECT_TRUE(m.unharmed());
     }
+}
+
+TEST(HugePagesOfTheKernel, a_process_that_has_switched_them_off_gets_none)
+{
+    ASSERT_EQ(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
+    for (bool shared : {false, true}) EXPECT_NE(huge_pages::gather_by_kernel(memory(shared).at, area), 0);
+    EXPECT_EQ(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
 }
 
 } // namespace
