@@ -58,13 +58,16 @@ struct ArenaTest : testing::Test {
         ASSERT_EQ(0, arena::create(plan, &a, &fd));
         for (unsigned i = 0; i < 3; ++i) ASSERT_EQ(0, a.occupy(i, int(i), -1));
     }
+};
+
+struct ArenaHugePagesTest : ArenaTest {
     void SetUp() override
     {
         if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "no huge pages here";
     }
 };
 
-TEST_F(ArenaTest, a_heap_asks_for_huge_pages_behind_its_first_ones_worth)
+TEST_F(ArenaHugePagesTest, a_heap_asks_for_huge_pages_behind_its_first_ones_worth)
 {
     make(64 * mib);
     for (unsigned own : {1u, 2u}) {
@@ -95,7 +98,7 @@ TEST_F(ArenaTest, heaps_lie_as_their_huge_pages_need_it)
     }
 }
 
-TEST_F(ArenaTest, a_small_heap_asks_for_no_huge_pages)
+TEST_F(ArenaHugePagesTest, a_small_heap_asks_for_no_huge_pages)
 {
     make(3 * mib);
     a.ask_for_huge_pages(0);
