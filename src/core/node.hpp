@@ -21,7 +21,9 @@ void knock(unsigned slot, std::uint32_t needs);
 bool crowded();
 // Where memory of the process of a slot, by its address there, is mapped in this one; nullptr: nowhere.
 const std::byte *mapped_here(unsigned slot, std::uint64_t address, std::size_t bytes);
-// Copies from the memory of another process of the node: SEA_OK, not_native (the system does not allow it), SEA_ERR_*.
+// Copies from and to the memory of another process of the node: SEA_OK, not_native (the system does not allow it),
+// SEA_ERR_*.
 int copy_from_process(unsigned slot, std::uint64_t address, void *to, std::size_t bytes);
+int copy_to_process(unsigned slot, const void *from, std::uint64_t address, std::size_t bytes);
 
 } // namespace onesea::core

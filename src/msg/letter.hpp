@@ -6,6 +6,7 @@
 #include "msg/matcher.hpp"
 #include "msg/way_choice.hpp"
 #include "onesea/message.h"
+#include "shm/shares.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -70,9 +71,11 @@ struct request final : posted {
     const std::byte *mapped = nullptr; // where the sender's memory is in this process; nullptr: nowhere
     std::uint32_t order = 0;           // its number, while its data is to come over the sender's stage
     bool ordered = false;
-    std::size_t piece = 0;    // bytes, of that order
-    std::optional<way> comes; // once it was chosen
-    nanoseconds began = 0;    // to come over the stage; 0: it did not, or not all of it
+    std::size_t piece = 0;     // bytes, of that order
+    shm::reader_shares shares; // open: its data comes in shares
+    bool alone = false;        // the sender could not help
+    std::optional<way> comes;  // once it was chosen
+    nanoseconds began = 0;     // to come by both; 0: it did not, or not all of it
 
     // Every message of an operation takes one, more at a time than malloc has at hand: a thread keeps some that it
     // has deleted (letter.cpp).

@@ -65,7 +65,10 @@ void office::close()
     }
     stop_taking();
     stage_ = {};
-    for (request *r : std::exchange(fetches_, {})) drop(r);
+    for (request *r : std::exchange(fetches_, {})) {
+        give_up_shares(*r);
+        drop(r);
+    }
     for (auto &[number, l] : std::exchange(taken_, {})) letter::destroy(l.what);
     neighbours_.clear();
     remotes_.clear();

@@ -11,9 +11,10 @@
 // nothing that a receiver waits for can be stuck behind what it does not want.
 //
 // Offers. The sender's operation is an external one of core. Inside a node the receiver copies from the sender's
-// memory: if it is mapped here by itself, else with the sender over its stage or by one system call; where the
-// system forbids that, and between nodes, it pulls through core. Then it answers. A thread that is inside a blocking
-// receive copies itself, without any lock unless over the stage. For others it is done in pieces by who makes progress.
+// memory: if it is mapped here by itself, else together with the sender (office_stage.cpp) or by one system call; where
+// the system forbids that, and between nodes, it pulls through core. Then it answers. A thread that is inside a
+// blocking receive copies itself, without any lock unless over the stage. For others it is done in pieces by who makes
+// progress.
 //
 // Order. A pair's eager messages and offers go the same way, in the order of the calls: the lane, or frames that are
 // executed in order. An offer that finds the lane full waits in front of it, and all that follow become offers too.
@@ -185,8 +186,8 @@ class office {
         unsigned slot = no_slot; // whose stage that is
         nanoseconds heard = 0;   // when the last piece came
     };
-    taking taking_;                 // from another one's
-    nanoseconds last_by_stage_ = 0; // when all of a message had come so
+    taking taking_;                // from another one's
+    nanoseconds last_by_both_ = 0; // when all of a message had come so
 
     using guard = std::lock_guard<spin_lock>;
 
@@ -236,6 +237,7 @@ class office {
     unsigned lane_to_watch(const request &r) const;
     void spin_for(request &r);
 
+    static constexpr std::size_t least_shared = 64 * 1024; // bytes: shorter ones are quicker copied by one
     int copy_here(request &r, std::size_t bytes);
     int copy_by_kernel(const request &r, std::uint64_t from, void *to, std::size_t bytes);
     void copy_mapped(request &r, int pieces);
@@ -245,12 +247,15 @@ class office {
     bool look_at_stage(nanoseconds now);
     bool lay_pieces(int looks);
     bool may_be_read(const shm::stage_order &o, const std::byte *memory);
-    bool fit_for_stage(request &r);
+    bool copy_share(const shm::stage_order &o, const std::byte *memory);
+    bool fit_for_both(request &r);
     bool looks_at_stage(unsigned slot) const;
     bool take_pieces(request &r);
     bool place_orders(request &r);
     void order(request &r);
     bool take_ready(request &r);
+    bool take_shares(request &r);
+    void give_up_shares(request &r);
     void stop_taking();
     void end_fetch(core::engine_held_t, request &r, int status);
     void pull(request &r);

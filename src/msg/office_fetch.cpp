@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data of offers comes here. Between nodes it is pulled through core. Inside the node it is copied out of the sender's
-// memory: if that is mapped here, as a heap is, by a plain copy; else over the sender's stage (office_stage), by the
+// memory: if that is mapped here, as a heap is, by a plain copy; else together with the sender (office_stage), by the
 // kernel, or pulled where the kernel may not.
 #include "base/clock.hpp"
 #include "base/wide_copy.hpp"
@@ -39,8 +39,12 @@ int office::copy_by_kernel(const request &r, std::uint64_t from, void *to, std::
     const unsigned slot = slot_of(r.source);
     const nanoseconds begin = now_ns();
     const int s = core::copy_from_process(slot, from, to, bytes);
-    if (s == SEA_OK && r.comes == way::kernel && bytes >= way_choice::least)
-        ways_[slot].took(way::kernel, r.wanted(), (now_ns() - begin) * r.wanted() / bytes);
+    if (s != SEA_OK || r.comes != way::kernel || bytes < std::min(r.wanted(), at_once)) return s;
+    const nanoseconds time = (now_ns() - begin) * r.wanted() / bytes;
+    if (r.wanted() < least_shared)
+        ways_[slot].took(way::kernel, r.wanted(), time);
+    else
+        ways_[slot].is_open(way::kernel, r.wanted(), time); // the sender does not look, or it would be shared
     return s;
 }
 
@@ -53,7 +57,7 @@ void office::copy_mapped(request &r, int pieces)
 // By the thread that waits for it, without a lock.
 void office::fetch_here(request &r)
 {
-    if (fit_for_stage(r) && looks_at_stage(slot_of(r.source))) {
+    if (fit_for_both(r) && looks_at_stage(slot_of(r.source))) {
         core::locked lock = core::enter();
         r.state.store(request::phase::fetching);
         fetches_.push_back(&r);
@@ -91,11 +95,11 @@ void office::fetch_some()
     if (s == SEA_OK && r->fetched < r->wanted()) return;
     if (r->began && s == SEA_OK) {
         const nanoseconds now = now_ns();
-        ways_[slot_of(r->source)].took(way::stage, r->wanted(), now - std::max(r->began, last_by_stage_));
-        last_by_stage_ = now;
+        ways_[slot_of(r->source)].took(*r->comes, r->wanted(), now - std::max(r->began, last_by_both_));
+        last_by_both_ = now;
     }
     fetches_.pop_front();
-    if (fetches_.empty() || !fetches_.front()->ordered) stop_taking();
+    if (fetches_.empty() || slot_of(fetches_.front()->source) != taking_.slot) stop_taking();
     if (s == not_native)
         pull(*r);
     else

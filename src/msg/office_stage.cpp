@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data of long messages inside the node over the sender's stage (shm/stage.hpp): the sender copies into it while the
-// receiver copies out of it. That needs a sender whose thread, or dispatcher, makes progress at this moment; the
-// receiver sees it by slot::looked and slot::receiving, and if no piece comes for a while it goes on with the kernel's
-// copy, which needs nobody. So a sender that computes is left alone, and one that has stopped holds up nobody for long.
+// Data of long messages inside the node that both ranks bring: over the sender's stage (shm/stage.hpp), the sender
+// copying into it while the receiver copies out of it, or in shares (shm/shares.hpp), each copying some by the kernel.
+// That needs a sender whose thread, or dispatcher, makes progress at this moment; the receiver sees it by slot::looked
+// and slot::receiving. If no piece comes for a while it goes on with the kernel's copy, which needs nobody, and shares
+// that the sender does not take it takes itself. So a sender that computes is left alone, and one that has stopped
+// holds up nobody for long, unless it was stopped while it copied a share.
 #include "base/clock.hpp"
 #include "base/wide_copy.hpp"
 #include "msg/office.hpp"
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sched.h>
 
 namespace onesea::msg {
 namespace {
@@ -41,6 +44,20 @@ bool office::may_be_read(const shm::stage_order &o, const std::byte *memory)
     return true;
 }
 
+// The next share of an order, to its place; false, and the order is dropped: there is none, or it cannot be copied.
+bool office::copy_share(const shm::stage_order &o, const std::byte *memory)
+{
+    shm::writer_shares shares = stage_.order_shares();
+    if (const auto next = shares.take()) {
+        const std::uint64_t to = o.to + next->from;
+        const bool good = core::copy_to_process(o.reader, memory + o.from + next->from, to, next->bytes) == SEA_OK;
+        shares.did(good);
+        if (good) return true;
+    }
+    stage_.drop();
+    return false;
+}
+
 // Up to pieces_at_once, as there is room; looks so often for more.
 bool office::lay_pieces(int looks)
 {
@@ -50,8 +67,13 @@ bool office::lay_pieces(int looks)
         const int reader = core::node_arena().slot_at(o->reader).rank.load(std::memory_order_relaxed);
         const auto *memory =
             static_cast<const std::byte *>(core::external_memory(core::engine_held, o->id, reader, &bytes));
-        if (!memory || o->from > bytes || o->bytes > bytes - o->from || !may_be_read(*o, memory)) {
+        if (!memory || o->from > bytes || o->bytes > bytes - o->from || (!o->to && !may_be_read(*o, memory))) {
             stage_.drop();
+            continue;
+        }
+        if (o->to) {
+            pieces += copy_share(*o, memory);
+            if (core::others_wait(core::engine_held)) break;
             continue;
         }
         for (int i = 0; i < looks && !stage_.has_room() && !core::others_wait(core::engine_held); ++i)
@@ -66,11 +88,13 @@ bool office::lay_pieces(int looks)
 
 // ---- the receiver ----
 
-bool office::fit_for_stage(request &r)
+// In either of the two ways.
+bool office::fit_for_both(request &r)
 {
-    if (crowded_ || r.mapped || r.source == me_ || r.wanted() < least) return false;
+    const std::size_t left = r.wanted() - r.fetched;
+    if (crowded_ || r.mapped || r.source == me_ || r.alone || left < least) return false;
     if (!r.comes) r.comes = ways_[slot_of(r.source)].choose(r.wanted());
-    return *r.comes == way::stage;
+    return *r.comes == way::stage || left >= least_shared;
 }
 
 // Does the process of a slot look at its stage all the time now?
@@ -84,17 +108,22 @@ bool office::looks_at_stage(unsigned slot) const
 void office::order(request &r)
 {
     const std::size_t bytes = r.wanted() - r.fetched;
+    if (*r.comes == way::kernel) {
+        auto *to = static_cast<std::byte *>(r.buffer) + r.fetched;
+        r.shares = taking_.from.order_shares(r.offer.id, r.fetched, bytes, to);
+        return;
+    }
     r.order = taking_.from.order(r.offer.id, r.fetched, bytes);
     r.ordered = true;
     r.piece = shm::stage_piece_of(bytes);
 }
 
-// For this one and, so that the sender has no pause, for the next. False: not at this moment.
+// For this one and, so that the sender has no pause, for the next that comes by pieces. False: not at this moment.
 bool office::place_orders(request &r)
 {
     const unsigned slot = slot_of(r.source);
-    if (!r.ordered) {
-        if (!fit_for_stage(r)) return false;
+    if (!r.ordered && !r.shares.open()) {
+        if (!fit_for_both(r)) return false;
         if (taking_.slot != slot) stop_taking();
         if (!looks_at_stage(slot)) {
             if (r.wanted() >= worth_waking) core::knock(slot, shm::asleep_for_memory);
@@ -106,10 +135,48 @@ bool office::place_orders(request &r)
         taking_.heard = now_ns();
         order(r);
     }
-    if (fetches_.size() < 2 || fetches_[1]->ordered) return true;
+    if (!r.ordered || fetches_.size() < 2 || fetches_[1]->ordered) return true;
     request &next = *fetches_[1];
-    if (next.source == r.source && fit_for_stage(next)) order(next);
+    if (next.source == r.source && fit_for_both(next) && *next.comes == way::stage) order(next);
     return true;
+}
+
+// Takes shares as long as there are some, then waits for the sender's. False: what is missing has to come otherwise,
+// since one of the two could not copy, or the sender has ended.
+bool office::take_shares(request &r)
+{
+    const unsigned slot = slot_of(r.source);
+    auto *to = static_cast<std::byte *>(r.buffer) + r.fetched;
+    const std::uint64_t from = r.offer.address + r.fetched;
+    for (int looks = 0; !r.shares.finished() && looks <= looks_for_other; ++looks) {
+        if (const auto next = r.shares.take()) {
+            const int s = core::copy_from_process(slot, from + next->from, to + next->from, next->bytes);
+            if (s != SEA_OK) r.shares.give_up();
+            looks = 0;
+        } else if (stage_.wanted()) { // two that fetch from each other
+            lay_pieces(0);
+        } else {
+            __builtin_ia32_pause();
+        }
+        if (core::others_wait(core::engine_held)) break;
+    }
+    const bool finished = r.shares.finished();
+    if (!finished && core::alive(r.source)) return true;
+    if (finished && r.shares.whole())
+        r.fetched = r.wanted();
+    else
+        r.alone = true;
+    r.shares = {};
+    return !r.alone;
+}
+
+// Until the sender is at none of them: it copies to memory of the program.
+void office::give_up_shares(request &r)
+{
+    if (!r.shares.open()) return;
+    r.shares.give_up();
+    while (!r.shares.finished() && core::alive(r.source)) sched_yield();
+    r.shares = {};
 }
 
 // What is there of it, and what comes at once. True: something was.
@@ -141,6 +208,7 @@ bool office::take_pieces(request &r)
 {
     if (!place_orders(r)) return false;
     if (r.fetched == 0 && r.began == 0) r.began = now_ns();
+    if (r.shares.open()) return take_shares(r);
     const bool any = take_ready(r);
     const nanoseconds now = now_ns();
     look_at_stage(now);

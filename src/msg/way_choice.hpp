@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long messages between private buffers of one node come: over the sender's stage, or by the kernel's copy. Which
-// is faster depends on how near the two processors are to each other at this moment, which a host may change at any
-// time: where they share a cache the stage brings twice as much, else the kernel. So what each way took is remembered,
-// by source and length; the one that took longer is tried again now and then, ever more rarely while it stays so.
+// How long messages between private buffers of one node come: over the sender's stage, or by the kernel's copy, shared
+// with the sender where it looks. Which is faster depends on how near the two processors are to each other at this
+// moment, which a host may change at any time. So what each way took is remembered, by source and length; the one that
+// took longer is tried again now and then, ever more rarely while it stays so.
 //
 // Any thread may call at any time; what they tell together is remembered in some order.
 #pragma once
@@ -24,7 +24,6 @@ class way_choice {
     // How the next message of `bytes` comes.
     way choose(std::size_t bytes)
     {
-        if (bytes < least || bytes >= most) return way::stage;
         lengths &l = of(bytes);
         const way w = next_of(l);
         if (l.now.exchange(w, relaxed) == w)
@@ -34,10 +33,16 @@ class way_choice {
         return w;
     }
 
+    // The way can be taken. So long it takes at most, which counts while nothing better is known.
+    void is_open(way w, std::size_t bytes, nanoseconds time)
+    {
+        float unknown = 0;
+        of(bytes).cost[std::size_t(w)].compare_exchange_strong(unknown, float(time + 1) / float(bytes), relaxed);
+    }
+
     // So long it took. One that was interrupted counts for at most twice the usual.
     void took(way w, std::size_t bytes, nanoseconds time)
     {
-        if (bytes < least || bytes >= most) return;
         lengths &l = of(bytes);
         std::atomic<float> &cost = l.cost[std::size_t(w)];
         const float last = cost.load(relaxed), now = float(time + 1) / float(bytes);
@@ -48,10 +53,6 @@ class way_choice {
         else
             cost.store(last == 0 ? now : last + (std::min(now, 2 * last) - last) / 4, relaxed);
     }
-
-    // Bytes: shorter ones come over the stage, and longer ones, which it writes past the caches and the kernel does
-    // not.
-    static constexpr std::size_t least = 64 * 1024, most = 8 << 20;
 
   private:
     // Messages. A way is tried with several in a row, of which the first ones do not count: what they find in the
@@ -64,8 +65,11 @@ class way_choice {
         std::atomic<std::uint32_t> chosen{0}, tried{0}, rest{least_rest}, in_a_row{0};
         std::atomic<way> faster{way::stage}, now{way::stage};
     };
-    std::array<lengths, 2> all_; // up to 1 MiB, longer
-    lengths &of(std::size_t bytes) { return all_[bytes >= (1u << 20)]; }
+    std::array<lengths, 4> all_; // the shortest are not shared, the longest the stage writes past the caches
+    lengths &of(std::size_t bytes)
+    {
+        return all_[std::size_t(bytes >= (1u << 16)) + (bytes >= (1u << 20)) + (bytes >= (8u << 20))];
+    }
 
     static way next_of(lengths &l)
     {

@@ -76,8 +76,12 @@ TEST_F(WayChoiceTest, knows_lengths_apart)
 {
     by_kernel(100, 256 * kib, 30'000, 20'000);
     by_kernel(100, 4 * mib, 300'000, 400'000);
+    by_kernel(100, 16 * mib, 2'000'000, 1'000'000);
+    by_kernel(100, 32 * kib, 3'000, 4'000);
     EXPECT_GE(by_kernel(64, 256 * kib, 30'000, 20'000), 60);
     EXPECT_LE(by_kernel(64, 4 * mib, 300'000, 400'000), 8);
+    EXPECT_GE(by_kernel(64, 16 * mib, 2'000'000, 1'000'000), 56);
+    EXPECT_LE(by_kernel(64, 32 * kib, 3'000, 4'000), 8);
 }
 
 // Another thread chooses for its own message before this one's is there.
@@ -93,17 +97,24 @@ TEST_F(WayChoiceTest, knows_that_the_kernel_may_copy_also_if_that_is_told_late)
     EXPECT_GE(by_kernel(64, mib, 400'000, 200'000), 56); // the stage is tried twice: 16 and 32 messages apart
 }
 
+TEST_F(WayChoiceTest, believes_what_a_message_alone_took_only_while_nothing_better_is_known)
+{
+    for (int i = 0; i < 8; ++i)
+        if (choice.choose(mib) == way::stage)
+            choice.took(way::stage, mib, 300'000);
+        else
+            choice.is_open(way::kernel, mib, 350'000);
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(way::stage, choice.choose(mib));
+    by_kernel(100, mib, 300'000, 200'000);
+    choice.is_open(way::kernel, mib, 350'000);
+    EXPECT_GE(by_kernel(64, mib, 300'000, 200'000), 56);
+}
+
 TEST_F(WayChoiceTest, takes_the_stage_where_the_kernel_may_not_copy)
 {
     for (int i = 0; i < 8; ++i)
         if (choice.choose(mib) == way::stage) choice.took(way::stage, mib, 300'000);
     for (int i = 0; i < 200; ++i) EXPECT_EQ(way::stage, choice.choose(mib));
-}
-
-TEST_F(WayChoiceTest, leaves_the_shortest_and_the_longest_to_the_stage)
-{
-    EXPECT_EQ(0, by_kernel(100, 64 * kib - 1, 30'000, 1));
-    EXPECT_EQ(0, by_kernel(100, 8 * mib, 30'000, 1));
 }
 
 } // namespace

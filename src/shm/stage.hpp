@@ -9,6 +9,8 @@
 //   reader:  claim ─► order ─► front, pop, front, pop ... ─► leave          order: entry, then `ordered`
 //   writer:             next ─► place, lay, place, lay ...                  lay: piece, then its label
 //
+// An order may also ask the writer to copy shares of the range to their place itself (shares.hpp); one at a time.
+//
 // A piece's place is its number, counted for ever, modulo the places; its label is that number and its order's. So a
 // reader knows its pieces from those that an earlier reader did not wait for, and passes over these. Whoever does not
 // want to wait any longer cancels, and fetches the rest otherwise; nothing is shared that the other could keep locked.
@@ -16,6 +18,8 @@
 //
 // One thread at a time writes, and one reads; wanted() is for any thread of the writing process.
 #pragma once
+
+#include "shm/shares.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,6 +37,7 @@ inline constexpr std::uint32_t stage_unfinished = 1u << 31; // flips this bit of
 struct stage_order {
     std::uint64_t id = 0;
     std::uint64_t from = 0, bytes = 0; // of the memory of that operation
+    std::uint64_t to = 0;              // not 0: in shares, to here in the reader's memory
     unsigned reader = 0;               // its slot
 };
 
@@ -43,7 +48,7 @@ struct alignas(64) stage_control {
     struct entry {
         std::atomic<std::uint32_t> number; // with stage_unfinished: it is being written
         std::atomic<std::uint32_t> reader;
-        std::atomic<std::uint64_t> id, from, bytes;
+        std::atomic<std::uint64_t> id, from, bytes, to;
     };
     std::array<entry, stage_orders> orders;
     alignas(64) std::atomic<std::uint64_t> taken; // pieces ever taken or passed over; by the owner
@@ -51,6 +56,7 @@ struct alignas(64) stage_control {
         std::atomic<std::uint64_t> word; // low half of the piece's number + 1, number of its order
     };
     std::array<label, stage_places> labels; // by the writer
+    share_words shares;                     // of one order
 };
 
 // How an order is cut: short ones in several pieces, too, so that both sides have something to do.
@@ -105,6 +111,9 @@ class stage_writer {
         seen_.store(number(), std::memory_order_relaxed);
     }
 
+    // Of the order to serve, which asks for that.
+    writer_shares order_shares() const { return {control_->shares, number(), order_.bytes}; }
+
     bool has_room() const { return laid_ - control_->taken.load(std::memory_order_acquire) < stage_places; }
     // Where the next piece of next() goes; it has piece_bytes().
     std::byte *place() const { return places_ + laid_ % stage_places * stage_piece; }
@@ -145,6 +154,7 @@ class stage_writer {
         order_.id = e.id.load(std::memory_order_acquire);
         order_.from = e.from.load(std::memory_order_acquire);
         order_.bytes = e.bytes.load(std::memory_order_acquire);
+        order_.to = e.to.load(std::memory_order_acquire);
         order_.reader = e.reader.load(std::memory_order_acquire);
         piece_ = stage_piece_of(order_.bytes);
         return e.number.load(std::memory_order_relaxed) == number() && order_.bytes > 0;
@@ -170,18 +180,14 @@ class stage_reader {
     bool owns() const { return control_; }
 
     // Its number. At most stage_orders may be neither cancelled nor taken to their end.
-    std::uint32_t order(std::uint64_t id, std::uint64_t from, std::uint64_t bytes)
+    std::uint32_t order(std::uint64_t id, std::uint64_t from, std::uint64_t bytes) { return place({id, from, bytes}); }
+
+    // Of which each copies shares to `to`. None may have been opened that is not finished.
+    reader_shares order_shares(std::uint64_t id, std::uint64_t from, std::uint64_t bytes, void *to)
     {
-        ++ordered_;
-        auto &e = control_->orders[ordered_ % stage_orders];
-        e.number.store(ordered_ ^ stage_unfinished, std::memory_order_relaxed);
-        e.id.store(id, std::memory_order_release);
-        e.from.store(from, std::memory_order_release);
-        e.bytes.store(bytes, std::memory_order_release);
-        e.reader.store(slot_, std::memory_order_release);
-        e.number.store(ordered_, std::memory_order_release);
-        control_->ordered.store(ordered_, std::memory_order_release);
-        return ordered_;
+        reader_shares opened(control_->shares, ordered_ + 1, bytes);
+        place({id, from, bytes, reinterpret_cast<std::uint64_t>(to)});
+        return opened;
     }
 
     // The next piece of an order, until pop(); nullptr: it is not there yet.
@@ -214,6 +220,21 @@ class stage_reader {
     unsigned slot_ = 0;
     std::uint64_t position_ = 0; // pieces ever taken
     std::uint32_t ordered_ = 0;
+
+    std::uint32_t place(const stage_order &o)
+    {
+        ++ordered_;
+        auto &e = control_->orders[ordered_ % stage_orders];
+        e.number.store(ordered_ ^ stage_unfinished, std::memory_order_relaxed);
+        e.id.store(o.id, std::memory_order_release);
+        e.from.store(o.from, std::memory_order_release);
+        e.bytes.store(o.bytes, std::memory_order_release);
+        e.to.store(o.to, std::memory_order_release);
+        e.reader.store(slot_, std::memory_order_release);
+        e.number.store(ordered_, std::memory_order_release);
+        control_->ordered.store(ordered_, std::memory_order_release);
+        return ordered_;
+    }
 };
 
 } // namespace onesea::shm
