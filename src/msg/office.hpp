@@ -13,7 +13,7 @@
 // Offers. The sender's operation is an external one of core. Inside a node the receiver copies from the sender's
 // memory: if it is mapped here by itself, else together with the sender (office_stage.cpp) or by one system call; where
 // the system forbids that, and between nodes, it pulls through core. Then it answers. A thread that is inside a
-// blocking receive copies itself, without any lock unless over the stage. For others it is done in pieces by who makes
+// blocking receive copies itself, without any lock unless both copy. For others it is done in pieces by who makes
 // progress.
 //
 // Order. A pair's eager messages and offers go the same way, in the order of the calls: the lane, or frames that are

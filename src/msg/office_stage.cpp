@@ -22,6 +22,7 @@ constexpr std::size_t worth_waking = 512 * 1024; // bytes: for more a sender tha
 constexpr nanoseconds fresh = 20'000;            // who has looked so short ago looks soon again
 constexpr nanoseconds patience = 30'000;         // for the next piece
 constexpr int pieces_at_once = 32;               // while others wait for the engine lock
+constexpr int shares_at_once = 2;                // as many bytes as these pieces
 constexpr int looks_for_other = 64;              // what comes next, comes in less than a piece takes
 
 } // namespace
@@ -61,7 +62,7 @@ bool office::copy_share(const shm::stage_order &o, const std::byte *memory)
 // Up to pieces_at_once, as there is room; looks so often for more.
 bool office::lay_pieces(int looks)
 {
-    int pieces = 0;
+    int pieces = 0, shares = 0;
     while (const shm::stage_order *o = stage_.next()) {
         std::size_t bytes = 0;
         const int reader = core::node_arena().slot_at(o->reader).rank.load(std::memory_order_relaxed);
@@ -72,8 +73,7 @@ bool office::lay_pieces(int looks)
             continue;
         }
         if (o->to) {
-            pieces += copy_share(*o, memory);
-            if (core::others_wait(core::engine_held)) break;
+            if (copy_share(*o, memory) && (++shares == shares_at_once || core::others_wait(core::engine_held))) break;
             continue;
         }
         for (int i = 0; i < looks && !stage_.has_room() && !core::others_wait(core::engine_held); ++i)
@@ -83,7 +83,7 @@ bool office::lay_pieces(int looks)
         stage_.lay();
         ++pieces;
     }
-    return pieces > 0;
+    return pieces + shares > 0;
 }
 
 // ---- the receiver ----
@@ -141,20 +141,22 @@ bool office::place_orders(request &r)
     return true;
 }
 
-// Takes shares as long as there are some, then waits for the sender's. False: what is missing has to come otherwise,
+// Takes the next shares, and when there are none waits for the sender's. False: what is missing has to come otherwise,
 // since one of the two could not copy, or the sender has ended.
 bool office::take_shares(request &r)
 {
     const unsigned slot = slot_of(r.source);
     auto *to = static_cast<std::byte *>(r.buffer) + r.fetched;
     const std::uint64_t from = r.offer.address + r.fetched;
-    for (int looks = 0; !r.shares.finished() && looks <= looks_for_other; ++looks) {
+    int taken = 0;
+    for (int looks = 0; !r.shares.finished() && taken < shares_at_once && looks <= looks_for_other; ++looks) {
         if (const auto next = r.shares.take()) {
             const int s = core::copy_from_process(slot, from + next->from, to + next->from, next->bytes);
             if (s != SEA_OK) r.shares.give_up();
+            ++taken;
             looks = 0;
         } else if (stage_.wanted()) { // two that fetch from each other
-            lay_pieces(0);
+            taken += lay_pieces(0);
         } else {
             __builtin_ia32_pause();
         }

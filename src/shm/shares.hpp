@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A range that two processes of a node copy together, each by the kernel: the reader out of the writer's memory, the
 // writer into the reader's. Each takes the next share that nobody has, so the reader needs no writer, and a slow one
-// does what it can. 1.5 to 2 times as fast as one of them alone, also where their processors share no cache.
+// does what it can. That is faster than one of them alone, also where their processors share no cache
+// (docs/experiments/mmp.md).
 //
 //   reader:  open ─► take, copy, take, copy ... ─► none is left ─► finished() ─► whole: the range is there
 //   writer:          take, copy, did, take, copy, did ...                         else: copy it otherwise
