@@ -103,6 +103,13 @@ class RuleTest(unittest.TestCase):
         self.write("src/net/packet.hpp", HEADER + "inline std::string name;\n")
         self.assert_one(headers, "src/net/packet.hpp", "does not stand alone")
 
+    def test_headers_are_left_to_their_source_only_where_that_includes_them_first(self):
+        self.write("src/net/packet.hpp", HEADER + "inline std::string name;\n")
+        self.write("src/net/packet.cpp", SPDX + '#include <string>\n#include "net/packet.hpp"\n')
+        self.assert_one(headers, "src/net/packet.hpp", "does not stand alone")
+        self.write("src/net/packet.cpp", SPDX + '#include "net/packet.hpp"\n#include <string>\n')
+        self.assertEqual(self.problems(headers), [])
+
     def test_headers_fail_when_the_public_one_is_not_c11(self):
         self.write("include/onesea.h", "static inline int *first(void) { return nullptr; }\n")
         problems = self.problems(headers)
