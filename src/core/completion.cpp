@@ -333,7 +333,7 @@ int leave_under_way(operation *op, const sea_opts *opts)
 
 int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote)
 {
-    run_startable();
+    if (!engine().startable.empty()) run_startable();
     if (engine().sleep.waiters.load(std::memory_order_relaxed) > 0) notify_progress(); // for counters that it bumped
     if (!blocking(opts)) return leave_under_way(op, opts);
     auto ready = [&] { return op->state == operation::phase::done || (!until_remote && op->local_done); };
@@ -426,7 +426,22 @@ int sea_test(sea_op id, int *done)
     return *done && op && op->held ? use_up(op) : SEA_OK;
 }
 
-int sea_wait(sea_op id, double seconds) { return sea_wait_all(&id, 1, seconds); }
+int sea_wait(sea_op id, double seconds)
+{
+    if (int s = check_handles("sea_wait", nullptr, 0, seconds)) return s;
+    if (id == SEA_OP_NONE) {
+        if (held_is_due()) send_held(enter());
+        return SEA_OK;
+    }
+    operation *op;
+    locked lock = enter();
+    if (int s = find_handle(id, &op)) return s;
+    const auto ready = [id] { return is_done(engine().operations.find(id)); };
+    if (!is_done(op)) look_for_end(id);
+    if (int s = wait(lock, ready, deadline_after(seconds))) return s;
+    op = engine().operations.find(id); // another thread may have used it up meanwhile
+    return op ? use_up(op) : SEA_OK;
+}
 
 int sea_wait_local(sea_op id, double seconds)
 {

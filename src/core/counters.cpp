@@ -22,7 +22,7 @@ int check(const char *function, const sea_counter *counter)
 
 std::uint64_t load(const sea_counter *c) { return __atomic_load_n(&c->value, __ATOMIC_SEQ_CST); }
 
-int wait_for(const std::function<bool()> &ready, double seconds)
+int wait_for(function_ref<bool()> ready, double seconds)
 {
     if (std::isnan(seconds)) return fail(SEA_ERR_INVALID, "the time is not a number");
     if (ready()) {

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/counts_page.hpp"
 #include "base/error.hpp"
+#include "base/function_ref.hpp"
 #include "base/transport.hpp"
 #include "core/engine_lock.hpp"
 #include "core/handlers.hpp"
@@ -256,11 +257,11 @@ void started();
 // It leaves much to be moved that does not go without this process.
 void leave_long_transfer();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
-int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap = never);
+int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap = never);
 void notify_progress();
 // Sleeps until something may have changed: in ppoll for all, or behind the thread that does so. True: ready() was true,
 // looked at once more when neighbours had been told to ring, since what they wrote before rings nobody.
-bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready);
+bool block(locked &lock, nanoseconds until, function_ref<bool()> ready);
 nanoseconds deadline_after(double seconds);
 
 // ---- dispatcher.cpp ----

@@ -98,7 +98,7 @@ int run_external(const char *function, const external_plan &plan, const sea_opts
 static void start_others()
 {
     const bool any = !engine().startable.empty();
-    run_startable();
+    if (any) run_startable();
     notify_progress();
     if (any) wake_if_late(engine_held);
 }

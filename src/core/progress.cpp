@@ -107,7 +107,7 @@ class waiter {
 
 } // namespace
 
-bool block(locked &lock, nanoseconds until, const std::function<bool()> &ready)
+bool block(locked &lock, nanoseconds until, function_ref<bool()> ready)
 {
     auto &e = engine();
     auto &s = e.sleep;
@@ -351,7 +351,7 @@ void poll_round(locked &lock)
     run_handlers(lock);
 }
 
-int wait(locked &lock, const std::function<bool()> &ready, nanoseconds deadline, nanoseconds nap)
+int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap)
 {
     if (ready()) {
         if (held_is_due()) send_held(lock);

@@ -23,7 +23,7 @@ struct spares {
     spare_memory *first;
     std::size_t count, most;
 };
-thread_local constinit spares mine{nullptr, 0, 0};
+[[gnu::tls_model("initial-exec")]] thread_local constinit spares mine{nullptr, 0, 0};
 
 struct keeper {
     keeper() { mine.most = most; }
