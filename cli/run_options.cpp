@@ -104,6 +104,9 @@ void add_job_options(CLI::App &app, job_request &job, raw_options &raw)
     app.add_option("--spawn", job.spare, "Ranks that sea_spawn() may add to each node; default: 16")
         ->check(CLI::Range(0u, shm::max_slots));
     app.add_option("--on-death", raw.on_death, "When a rank fails: kill all (default) or continue");
+    app.add_option("--agent-timeout", job.agent_timeout_s,
+                   "Seconds after which a node that does not answer is taken for dead; default: 120; 0: never")
+        ->check(CLI::Range(0u, 86400u));
 }
 
 bool is_option(const std::string &word) { return word.size() > 1 && word[0] == '-'; }

@@ -62,6 +62,10 @@ TEST(run_options, a_time_limit_is_a_number_of_seconds)
         const std::string text = refused({"--timeout", wrong, "p"});
         EXPECT_NE(text.find("--timeout: '" + std::string(wrong) + "' is not a number of seconds"), text.npos) << text;
     }
+    for (const char *wrong : {"-1", "86401", "1.5", "x", ""})
+        EXPECT_NE(refused({"--agent-timeout", wrong, "p"}).find("--agent-timeout"), std::string::npos) << wrong;
+    EXPECT_EQ(parsed({"p"}).agent_timeout_s, 120u);
+    EXPECT_EQ(parsed({"--agent-timeout", "0", "p"}).agent_timeout_s, 0u);
     EXPECT_EQ(parsed({"--timeout", "0.5", "p"}).timeout_s, 0.5);
     EXPECT_EQ(parsed({"--timeout=1e9", "p"}).timeout_s, 1e9);
 }

@@ -43,7 +43,8 @@ struct job_request {
     std::string output_directory;
     bool quiet = false;
     stdin_mode input = stdin_mode::first;
-    double timeout_s = 0; // 0: none
+    double timeout_s = 0;           // 0: none
+    unsigned agent_timeout_s = 120; // without a word from a node's agent while ranks of it live; 0: any time
     shm::transport_choice transport = shm::transport_choice::automatic;
     shm::secure_mode secure = shm::secure_mode::auth;
     std::string interface;

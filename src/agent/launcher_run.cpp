@@ -33,9 +33,9 @@ namespace {
 
 constexpr double kill_grace_s = 0.3;
 constexpr double agents_end_s = 5;
-constexpr double orphans_end_s = 1;      // while the job goes on; what lives longer is killed at its end
-constexpr unsigned agent_silence_s = 10; // more than the 6 s in which an agent kills and empties pipes without a word
-constexpr double reader_look_s = 0.1;    // how often we look whether the reader of our output takes something
+constexpr double orphans_end_s = 1;       // while the job goes on; what lives longer is killed at its end
+constexpr unsigned silence_at_end_s = 10; // more than the 6 s in which an agent kills and empties pipes without a word
+constexpr double reader_look_s = 0.1;     // how often we look whether the reader of our output takes something
 constexpr unsigned reader_idle_asked = 50, reader_idle_insisted = 5; // such looks once the end was asked for
 constexpr std::size_t output_ahead = 4u << 20; // bytes that wait for our own reader before the ranks have to wait
 
@@ -149,7 +149,7 @@ void launcher::send_signal(int number)
     nlohmann::json head = {{"type", number == SIGKILL ? "kill" : "signal"}, {"number", number}};
     for (auto &n : nodes_)
         if (!n->ended) n->send(head);
-    if (number == SIGKILL) watch_for_silence();
+    if (number == SIGKILL) await_ends();
 }
 
 void launcher::end_job(bool at_once)
@@ -179,11 +179,17 @@ void launcher::line_ended(unsigned node, const std::string &why)
     }
     link.collect_errors();
     std::string said = link.error_text();
+    lose_agent(node, fmt::format("has ended unexpectedly{}{}", why.empty() && said.empty() ? "" : ": ",
+                                 why.empty() ? said : why));
+}
+
+// Its line has ended, and with it what it did for its ranks.
+void launcher::lose_agent(unsigned node, const std::string &how)
+{
     const bool goes_on = request_.continue_on_death && table_sent_ && !ending_;
-    output_.say(fmt::format("the agent of node {} ({}) has ended unexpectedly{}{}; {}", node, place.host,
-                            why.empty() && said.empty() ? "" : ": ", why.empty() ? said : why,
+    output_.say(fmt::format("the agent of node {} ({}) {}; {}", node, placed_.nodes[node].host, how,
                             goes_on ? "its ranks are dead" : "the job ends"));
-    link.failed = true;
+    nodes_[node]->failed = true;
     if (goes_on) ranks_lost(node);
     node_lost_to_spawn(node);
     if (goes_on) return;
@@ -271,22 +277,46 @@ void launcher::finish_when_over()
     finish_sent_ = true;
     for (auto &n : nodes_)
         if (!n->ended) n->send({{"type", "finish"}});
-    watch_for_silence();
+    await_ends();
+}
+
+// They have just been told to kill or to leave.
+void launcher::await_ends()
+{
+    if (std::exchange(ends_awaited_, true)) return;
+    for (auto &n : nodes_) n->silent_s = 0;
 }
 
 // Seconds are counted by a timer that rings each second, not by the clock: a launcher that was stopped or got no
 // processor for a while has not listened then.
 void launcher::watch_for_silence()
 {
-    if (std::exchange(silence_counts_, true)) return;
-    const auto again = [this] {
-        silence_counts_ = false;
+    loop_.after(1, [this] {
         for (unsigned n = 0; n < nodes_.size(); ++n)
-            if ((finish_sent_ || living_on(n) > 0) && ++nodes_[n]->silent_s > agent_silence_s)
-                give_up_agent(n, fmt::format("has not answered for {} s", agent_silence_s));
+            if (!nodes_[n]->ended && (finish_sent_ || living_on(n) > 0 || joining_)) count_silence(n);
         watch_for_silence();
-    };
-    loop_.after(1, again);
+    });
+}
+
+// Who has nothing to say is asked, at least three times before its host is taken for one that has lost its power or its
+// network: no line tells that by itself.
+void launcher::count_silence(unsigned node)
+{
+    node_link &link = *nodes_[node];
+    const unsigned silent = ++link.silent_s, limit = request_.agent_timeout_s;
+    if (ends_awaited_) {
+        if (silent > silence_at_end_s) give_up_agent(node, fmt::format("has not answered for {} s", silence_at_end_s));
+        return;
+    }
+    if (limit == 0) return;
+    if (silent <= limit) {
+        if (silent % std::max(1u, limit / 4) == 0) link.send({{"type", "ask"}});
+        return;
+    }
+    link.hang_up();
+    link.kill_now();
+    link.ended = agent_lost_ = maybe_over_ = true;
+    lose_agent(node, fmt::format("has not answered for {} s", limit));
 }
 
 // One that was told to kill or to leave, and does neither: it is stopped, or its host is gone. Here it is killed, and

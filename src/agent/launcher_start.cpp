@@ -205,6 +205,7 @@ void launcher::send_table_when_ready()
     if (std::any_of(nodes_.begin(), nodes_.end(), [](const auto &n) { return n->failed; })) return give_up_start();
     if (table_sent_) return;
     table_sent_ = true;
+    watch_for_silence();
     std::vector<std::string> machines;
     for (const auto &n : nodes_) machines.push_back(n->machine);
     count_machines(placed_, machines);

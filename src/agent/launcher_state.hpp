@@ -90,7 +90,10 @@ class launcher {
     void kill_what_agents_left();
     void rank_gone(unsigned rank, shm::rank_state state, int status);
     void finish_when_over();
+    void await_ends();
     void watch_for_silence();
+    void count_silence(unsigned node);
+    void lose_agent(unsigned node, const std::string &how);
     void give_up_agent(unsigned node, const std::string &why);
     bool finished() const;
     void wait_for_agents();
@@ -119,7 +122,7 @@ class launcher {
     bool ending_ = false;     // the launcher ends the ranks
     bool maybe_over_ = false; // look whether all ranks have ended
     bool finish_sent_ = false;
-    bool silence_counts_ = false;                        // the agents have been told to kill or to leave
+    bool ends_awaited_ = false;                          // the agents have been told to kill or to leave
     bool paused_ = false;                                // the ranks have to wait until the output has gone
     bool delivering_ = false, reader_abandoned_ = false; // nothing but output is left; nobody waits for its reader now
     bool agent_lost_ = false;

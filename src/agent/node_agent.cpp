@@ -5,6 +5,7 @@
 //   launcher: job         this node's part          agent: ready (address, ports) or failed
 //   launcher: table       where everybody is        agent: started or failed
 //   both: output, pause, input, taken, exit, gone, signal, kill
+//   launcher: ask         are you there?            agent: here
 //   launcher: finish      all ranks have ended      agent: counts (if asked for), done
 //
 // More ranks, one after the other:
@@ -144,6 +145,7 @@ void node_agent::received(message &m)
     } catch (const request_error &e) {
         failed(e);
     }
+    if (type == "ask") line_.send({{"type", "here"}});
     if (!ranks_) return;
     if (type == "gone") take_gone(m);
     if (type == "input") forward_input(m);

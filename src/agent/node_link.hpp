@@ -37,7 +37,7 @@ class node_link {
 
     // Filled in by the launcher as the conversation goes on.
     bool said_hello = false, ready = false, failed = false, done = false, ended = false, reaped = false;
-    unsigned silent_s = 0; // seconds without a word from it since it was told to kill or to leave
+    unsigned silent_s = 0; // seconds without a word from it while one is awaited
     int wait_status = 0;
     std::string machine, own_address, launcher_address, address;
     unsigned mtu = 0;

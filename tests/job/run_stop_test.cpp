@@ -305,6 +305,41 @@ TEST(run_stop, an_agent_that_does_not_answer_is_given_up_some_seconds_after_the_
     }
 }
 
+TEST(run_stop, an_agent_that_does_not_answer_while_its_ranks_run_is_taken_for_dead)
+{
+    scratch s;
+    const std::string waits = "echo up; while [ ! -e " + s.path("now") + " ]; do sleep 0.02; done";
+    for (const bool goes_on : {false, true}) {
+        std::vector<std::string> words{"run", "-n", "2", "--nodes", "2", "--agent-timeout", "3"};
+        if (goes_on) words.insert(words.end(), {"--on-death", "continue"});
+        words.insert(words.end(), {"sh", "-c", waits});
+        command c(words);
+        ASSERT_TRUE(c.wait_for("up\nup\n"));
+        auto agents = c.agents();
+        ASSERT_EQ(agents.size(), 2u);
+        kill(std::max(agents[0], agents[1]), SIGSTOP); // of node 1: started last
+        if (goes_on) {
+            sleep(6);
+            s.write("now", "");
+        }
+        auto o = c.wait();
+        EXPECT_FALSE(o.timed_out);
+        EXPECT_EQ(o.status, goes_on ? 137 : 125) << o.err;
+        const std::string end = goes_on ? "its ranks are dead" : "the job ends";
+        EXPECT_NE(o.err.find("agent of node 1 (localhost) has not answered for 3 s; " + end), o.err.npos) << o.err;
+        EXPECT_EQ(o.err.find("agent of node 0"), o.err.npos) << o.err;
+        EXPECT_TRUE(c.nothing_left());
+    }
+}
+
+TEST(run_stop, an_agent_that_has_nothing_to_say_is_asked)
+{
+    command c({"run", "-n", "2", "--nodes", "2", "--agent-timeout", "4", "sleep", "9"});
+    auto o = c.wait();
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.err, "");
+}
+
 TEST(run_stop, ctrl_c_three_times_does_not_wait_for_agents)
 {
     command c({"run", "-n", "2", "--nodes", "2", "sh", "-c", stubborn});
