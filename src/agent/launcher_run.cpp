@@ -292,13 +292,14 @@ void launcher::await_ends()
 void launcher::watch_for_silence()
 {
     loop_.after(1, [this] {
+        const bool all = finish_sent_ || (joining_ && !ends_awaited_); // have something to say, also without ranks
         for (unsigned n = 0; n < nodes_.size(); ++n)
-            if (!nodes_[n]->ended && (finish_sent_ || living_on(n) > 0 || joining_)) count_silence(n);
+            if (!nodes_[n]->ended && (all || living_on(n) > 0)) count_silence(n);
         watch_for_silence();
     });
 }
 
-// Who has nothing to say is asked, at least three times before its host is taken for one that has lost its power or its
+// Who has nothing to say is asked, and several times before its host is taken for one that has lost its power or its
 // network: no line tells that by itself.
 void launcher::count_silence(unsigned node)
 {
