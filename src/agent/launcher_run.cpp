@@ -314,10 +314,17 @@ void launcher::count_silence(unsigned node)
         if (silent % std::max(1u, limit / 4) == 0) link.send({{"type", "ask"}});
         return;
     }
+    cut_off(node);
+    lose_agent(node, fmt::format("has not answered for {} s", limit));
+}
+
+// Ends its line, and kills what we have started for it: the agent, or what leads to it.
+void launcher::cut_off(unsigned node)
+{
+    node_link &link = *nodes_[node];
     link.hang_up();
     link.kill_now();
     link.ended = agent_lost_ = maybe_over_ = true;
-    lose_agent(node, fmt::format("has not answered for {} s", limit));
 }
 
 // One that was told to kill or to leave, and does neither: it is stopped, or its host is gone. Here it is killed, and
@@ -330,10 +337,8 @@ void launcher::give_up_agent(unsigned node, const std::string &why)
     const placed_node &place = placed_.nodes[node];
     output_.say(fmt::format("the agent of node {} ({}) {}: {}", node, place.host, why,
                             place.local ? "it is killed" : "processes may be left there"));
-    link.hang_up();
-    link.kill_now();
-    link.ended = link.failed = true;
-    agent_lost_ = maybe_over_ = true;
+    cut_off(node);
+    link.failed = true;
     node_lost_to_spawn(node);
     if (forced_status_ || verdict_.failed()) return;
     forced_status_ = stop_.first_signal() ? 128 + stop_.first_signal() : status_launcher;

@@ -93,6 +93,7 @@ class launcher {
     void await_ends();
     void watch_for_silence();
     void count_silence(unsigned node);
+    void cut_off(unsigned node);
     void lose_agent(unsigned node, const std::string &how);
     void give_up_agent(unsigned node, const std::string &why);
     bool finished() const;
