@@ -1,5 +1,7 @@
 # onesea_aegis: the cipher, a static library that cargo builds of the crate in src/net/aegis. Its dependencies have their
-# versions and checksums in Cargo.lock; cargo fetches them once for all build trees.
+# versions and checksums in Cargo.lock; cargo fetches them once for all build trees. It is the same in all of them, whatever
+# compiles the rest: those of the presets have it made once.
+set(ONESEA_AEGIS_DIR ${CMAKE_BINARY_DIR}/aegis CACHE PATH "Where cargo builds the cipher")
 find_program(ONESEA_CARGO cargo)
 set(onesea_cargo_version 0)
 if(ONESEA_CARGO)
@@ -12,11 +14,11 @@ if(onesea_cargo_version VERSION_LESS 1.78)
 endif()
 
 set(onesea_aegis_sources ${CMAKE_SOURCE_DIR}/src/net/aegis)
-set(onesea_aegis_library ${CMAKE_BINARY_DIR}/aegis/release/libonesea_aegis.a)
+set(onesea_aegis_library ${ONESEA_AEGIS_DIR}/release/libonesea_aegis.a)
 add_custom_command(
     OUTPUT ${onesea_aegis_library}
     COMMAND ${ONESEA_CARGO} build --release --locked --quiet --manifest-path ${onesea_aegis_sources}/Cargo.toml
-            --target-dir ${CMAKE_BINARY_DIR}/aegis
+            --target-dir ${ONESEA_AEGIS_DIR}
     DEPENDS ${onesea_aegis_sources}/Cargo.toml ${onesea_aegis_sources}/Cargo.lock ${onesea_aegis_sources}/aegis.rs
     COMMENT "Building the cipher with cargo" VERBATIM)
 add_custom_target(onesea_aegis_build DEPENDS ${onesea_aegis_library})

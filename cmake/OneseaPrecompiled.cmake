@@ -22,10 +22,10 @@ function(onesea_headers kind)
     target_precompile_headers(onesea_headers_${kind} PRIVATE ${standard} ${more})
 endfunction()
 
-onesea_headers(layer HEADERS fmt/format.h nlohmann/json.hpp LINK fmt::fmt nlohmann_json::nlohmann_json
-               OPTIONS -fPIC -fno-semantic-interposition ${ONESEA_AS_ONE})
+onesea_headers(layer HEADERS fmt/format.h LINK fmt::fmt OPTIONS -fPIC -fno-semantic-interposition ${ONESEA_AS_ONE})
 onesea_headers(program OPTIONS -fPIE)
-onesea_headers(tool HEADERS fmt/format.h nlohmann/json.hpp CLI/CLI.hpp LINK fmt::fmt CLI11::CLI11 OPTIONS -fPIE)
+# Without CLI11: what it makes for the start of a program would be in every file that reads it, seconds each.
+onesea_headers(tool HEADERS fmt/format.h nlohmann/json.hpp LINK fmt::fmt nlohmann_json::nlohmann_json OPTIONS -fPIE)
 if(ONESEA_BUILD_TESTS)
     onesea_headers(test HEADERS gtest/gtest.h fmt/format.h LINK GTest::gtest fmt::fmt OPTIONS -fPIE)
 endif()

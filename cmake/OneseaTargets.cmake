@@ -1,18 +1,31 @@
 # The house as targets: one static library per folder of src/, linked only to the layers below it.
 
-# onesea_layer(NAME DEPENDS layer... LINK library...): src/NAME/*.cpp without tests; its *_test.cpp become NAME_tests.
+# onesea_tool_library(NAME source...): what several of our own programs are linked with.
+function(onesea_tool_library name)
+    add_library(${name} STATIC ${ARGN})
+    target_compile_options(${name} PRIVATE -fPIE)
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    onesea_precompiled(tool ${name})
+endfunction()
+
+# onesea_layer(NAME [PROGRAMS_ONLY] DEPENDS layer... LINK library...): src/NAME/*.cpp without tests; its *_test.cpp become
+# NAME_tests. PROGRAMS_ONLY: no part of a shared library.
 function(onesea_layer name)
-    cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
+    cmake_parse_arguments(arg "PROGRAMS_ONLY" "" "DEPENDS;LINK" ${ARGN})
     file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
     file(GLOB tests CONFIGURE_DEPENDS src/${name}/*_test.cpp)
     if(tests)
         list(REMOVE_ITEM sources ${tests})
     endif()
     list(TRANSFORM arg_DEPENDS PREPEND onesea_ OUTPUT_VARIABLE below)
-    add_library(onesea_${name} STATIC ${sources})
+    if(arg_PROGRAMS_ONLY)
+        onesea_tool_library(onesea_${name} ${sources})
+    else()
+        add_library(onesea_${name} STATIC ${sources})
+        target_compile_options(onesea_${name} PRIVATE -fno-semantic-interposition ${ONESEA_AS_ONE})
+        onesea_precompiled(layer onesea_${name})
+    endif()
     target_include_directories(onesea_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-    target_compile_options(onesea_${name} PRIVATE -fno-semantic-interposition ${ONESEA_AS_ONE})
-    onesea_precompiled(layer onesea_${name})
     target_link_libraries(onesea_${name} PUBLIC ${below} ${arg_LINK} Threads::Threads)
     set_property(GLOBAL APPEND PROPERTY onesea_layers onesea_${name})
     if(tests AND ONESEA_BUILD_TESTS)

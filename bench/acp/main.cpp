@@ -4,10 +4,10 @@
 // `onesea bench memory` for the number of processes, of jobs of the worker for registrations and for what channels and
 // structures leave.
 #include "acp/report.hpp"
+#include "driver/command_line.hpp"
 #include "driver/peers.hpp"
 #include "driver/turns.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -276,11 +276,5 @@ int acp(const options &opts)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("acp", [&] {
-        bench::options opts;
-        CLI::App app(bench::help_text, "onesea bench acp");
-        bench::add_options(app, opts, bench::case_names);
-        CLI11_PARSE(app, argc, argv);
-        return bench::acp(opts);
-    });
+    return bench::run_benchmark(argc, argv, {"acp", bench::help_text, bench::case_names}, bench::acp);
 }

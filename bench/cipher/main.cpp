@@ -7,11 +7,11 @@
 #include "cipher/check.hpp"
 #include "cipher/cipher.hpp"
 #include "cipher/report.hpp"
+#include "driver/command_line.hpp"
 #include "driver/places.hpp"
 #include "driver/turns.hpp"
 #include "measure/measure.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -207,13 +207,11 @@ int run_all(session &s)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("cipher", [&] {
-        bench::session s;
-        CLI::App app(bench::help_text, "onesea bench cipher");
-        bench::add_options(app, s.opts, bench::case_names());
-        for (const char *meaningless : {"--path", "--secure"}) // nothing is sent, and the cases name the modes
-            app.remove_option(app.get_option(meaningless));
-        CLI11_PARSE(app, argc, argv);
-        return bench::run_all(s);
-    });
+    const std::vector<std::string> nothing_is_sent;
+    return bench::run_benchmark(argc, argv, {"cipher", bench::help_text, bench::case_names(), nothing_is_sent},
+                                [](const bench::options &o) {
+                                    bench::session s;
+                                    s.opts = o;
+                                    return bench::run_all(s);
+                                });
 }

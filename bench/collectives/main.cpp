@@ -3,11 +3,11 @@
 // for each path and number of ranks a job of ours with all cases, the floors of its exchanges, and each peer.
 #include "collectives/plan.hpp"
 #include "driver/cable.hpp"
+#include "driver/command_line.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
 #include "driver/turns.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
@@ -242,11 +242,7 @@ int collectives(const options &opts)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("collectives", [&] {
-        bench::options opts;
-        CLI::App app(bench::help_text, "onesea bench collectives");
-        bench::add_options(app, opts, bench::collective_case_names(), {"shm", "net", "cable"});
-        CLI11_PARSE(app, argc, argv);
-        return bench::collectives(opts);
-    });
+    return bench::run_benchmark(
+        argc, argv, {"collectives", bench::help_text, bench::collective_case_names(), {"shm", "net", "cable"}},
+        bench::collectives);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/options.hpp"
-#include "driver/process.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -36,25 +34,6 @@ bool options::wants_case(const std::string &name) const { return wanted(cases, n
 bool options::wants_path(const std::string &name) const { return wanted(paths, name); }
 bool options::names_path(const std::string &name) const { return !paths.empty() && wanted(paths, name); }
 
-void add_options(CLI::App &app, options &o, const std::vector<std::string> &cases,
-                 const std::vector<std::string> &paths_there_are)
-{
-    app.add_flag("--quick", o.quick, "few short runs; ends within 20 seconds");
-    app.add_option("--seconds", o.seconds, "when --quick leaves out the rest, instead of its own limit")
-        ->check(CLI::Range(1, 100000));
-    app.add_flag("--json", o.json, "one JSON object a line on stdout, nothing else");
-    app.add_option("--runs", o.runs, "how often everything is measured, in turns")->check(CLI::Range(1, 1000));
-    app.add_option("--out", o.out, "folder for the pictures (SVG) and the JSON; made if it is not there");
-    app.add_option("--case", o.cases, "only these cases")->delimiter(',')->check(CLI::IsMember(cases));
-    app.add_option("--path", o.paths, "only these paths: " + fmt::format("{}", fmt::join(paths_there_are, ", ")))
-        ->delimiter(',')
-        ->check(CLI::IsMember(paths_there_are));
-    app.add_option("--secure", o.secure, "how the packets between nodes are secured")
-        ->check(CLI::IsMember(std::vector<std::string>{"auth", "encrypt", "off"}))
-        ->capture_default_str();
-    app.add_flag("--no-peers", o.no_peers, "measure no other software");
-}
-
 budget::budget(bool quick, double seconds) : end_(now() + (quick ? seconds : no_limit)) {}
 budget::budget(const options &o, double seconds) : budget(o.quick, o.seconds > 0 ? o.seconds : seconds) {}
 
@@ -74,18 +53,6 @@ void publish(const std::vector<figure> &figures, const options &o, const std::st
     std::filesystem::create_directories(o.out);
     write_file(std::filesystem::path(o.out) / (name + ".json"), lines);
     for (const auto &[file, text] : pictures()) write_file(std::filesystem::path(o.out) / file, text);
-}
-
-int guarded(const std::string &name, const std::function<int()> &body)
-{
-    try {
-        return body();
-    } catch (const interrupted &e) {
-        return 128 + e.signal;
-    } catch (const std::exception &e) {
-        fmt::print(stderr, "onesea bench {}: {}\n", name, e.what());
-        return 1;
-    }
 }
 
 } // namespace bench

@@ -9,10 +9,6 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace bench {
 
 struct options {
@@ -26,9 +22,6 @@ struct options {
     bool wants_path(const std::string &name) const;
     bool names_path(const std::string &name) const; // for one that is not measured unless it is asked for
 };
-
-void add_options(CLI::App &app, options &o, const std::vector<std::string> &cases,
-                 const std::vector<std::string> &paths = {"shm", "net"});
 
 // Time that is left of a --quick run; without --quick there is always enough.
 class budget {
@@ -50,8 +43,5 @@ void progress(const std::string &line);
 void publish(const std::vector<figure> &figures, const options &o, const std::string &name,
              const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures,
              const std::function<std::string(const std::vector<figure> &)> &for_people = table);
-
-// Runs a benchmark's main: exceptions become a message and an exit code.
-int guarded(const std::string &name, const std::function<int()> &body);
 
 } // namespace bench

@@ -3,12 +3,12 @@
 // LAPI for IBM SP2". Design: one program over dsm.h, linked with three libraries. A turn starts it on LAPI, on TCP and
 // on UDP, one after the other, inside a node and then between two virtual ones. The socket systems use the loopback in
 // both cases; they are measured in both, so that every ratio is of jobs that ran within seconds of each other.
+#include "driver/command_line.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
 #include "driver/turns.hpp"
 #include "dsm/report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -156,11 +156,5 @@ int dsm(const options &opts)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("dsm", [&] {
-        bench::options opts;
-        CLI::App app(bench::help_text, "onesea bench dsm");
-        bench::add_options(app, opts, bench::operations);
-        CLI11_PARSE(app, argc, argv);
-        return bench::dsm(opts);
-    });
+    return bench::run_benchmark(argc, argv, {"dsm", bench::help_text, bench::operations}, bench::dsm);
 }

@@ -2,12 +2,12 @@
 // `onesea bench loss`. Design: a virtual cable between two network namespaces; netfilter in both drops a share of what
 // comes in, acknowledgements too. A turn sends a stream of puts and then a TCP stream along it, for each share.
 #include "driver/cable.hpp"
+#include "driver/command_line.hpp"
 #include "driver/picture.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
 #include "driver/turns.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -95,13 +95,7 @@ int loss(const options &o)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("loss", [&] {
-        bench::options opts;
-        CLI::App app(bench::help_text, "onesea bench loss");
-        std::vector<std::string> cases;
-        for (const auto &share : bench::shares) cases.push_back("loss_" + share);
-        bench::add_options(app, opts, cases);
-        CLI11_PARSE(app, argc, argv);
-        return bench::loss(opts);
-    });
+    std::vector<std::string> cases;
+    for (const auto &share : bench::shares) cases.push_back("loss_" + share);
+    return bench::run_benchmark(argc, argv, {"loss", bench::help_text, cases}, bench::loss);
 }

@@ -2,13 +2,13 @@
 // `onesea bench memory`. Design: for each number of ranks a simulated job (simulated_job.hpp) is run once per turn, and
 // what one real process of it owns is taken at each step. Nothing is computed from sizes of types: all figures are the
 // kernel's.
+#include "driver/command_line.hpp"
 #include "driver/picture.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
 #include "driver/turns.hpp"
 #include "memory/simulated_job.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace bench {
@@ -129,20 +129,13 @@ int run_all(session &s)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("memory", [&] {
-        bench::session s;
-        CLI::App app(bench::help_text, "onesea bench memory");
-        bench::add_options(app, s.opts, bench::cases);
-        app.add_option("--ranks", s.what.ranks, "of the largest job")
-            ->check(CLI::Range(2, 1'000'000))
-            ->capture_default_str();
-        app.add_option("--peers", s.what.peers, "that the process talks to")
-            ->check(CLI::Range(1, 256))
-            ->capture_default_str();
-        app.add_option("--per-node", s.what.per_node, "ranks on each node; 1 is the most expensive")
-            ->check(CLI::Range(1, 1024))
-            ->capture_default_str();
-        CLI11_PARSE(app, argc, argv);
+    bench::simulation what;
+    bench::benchmark line{"memory", bench::help_text, bench::cases};
+    line.numbers = {{"--ranks", &what.ranks, 2, 1'000'000, "of the largest job"},
+                    {"--peers", &what.peers, 1, 256, "that the process talks to"},
+                    {"--per-node", &what.per_node, 1, 1024, "ranks on each node; 1 is the most expensive"}};
+    return bench::run_benchmark(argc, argv, line, [&](const bench::options &o) {
+        bench::session s{o, what, {}};
         return bench::run_all(s);
     });
 }

@@ -3,11 +3,11 @@
 // the floors and puts beside it, then the MPIs, on the same two processors.
 #include "agent/hosts.hpp"
 #include "agent/profile_file.hpp"
+#include "driver/command_line.hpp"
 #include "driver/process.hpp"
 #include "driver/turns.hpp"
 #include "mmp/session.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -344,11 +344,6 @@ bool mmp_session::measure(const std::string &who, const command &what, const bud
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("mmp", [&] {
-        bench::options opts;
-        CLI::App app(bench::help_text, "onesea bench mmp");
-        bench::add_options(app, opts, bench::mmp_case_names(), {"shm", "net", "cable"});
-        CLI11_PARSE(app, argc, argv);
-        return bench::mmp(opts);
-    });
+    return bench::run_benchmark(argc, argv, {"mmp", bench::help_text, bench::mmp_case_names(), {"shm", "net", "cable"}},
+                                bench::mmp);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `onesea bench patterns`. Design: a turn starts one job per pattern and size, one after the other; the total of each
 // is divided by that of one pair in the same run, and the slowest pair by the mean of the pairs.
+#include "driver/command_line.hpp"
 #include "driver/picture.hpp"
 #include "driver/places.hpp"
 #include "driver/process.hpp"
 #include "driver/turns.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -124,11 +124,5 @@ int run_patterns(const options &opts)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("patterns", [&] {
-        bench::options opts;
-        CLI::App app(bench::help_text, "onesea bench patterns");
-        bench::add_options(app, opts, bench::patterns);
-        CLI11_PARSE(app, argc, argv);
-        return bench::run_patterns(opts);
-    });
+    return bench::run_benchmark(argc, argv, {"patterns", bench::help_text, bench::patterns}, bench::run_patterns);
 }

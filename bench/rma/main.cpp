@@ -4,12 +4,12 @@
 // other and never two at once, each for some hundred milliseconds, on the same two processors. So a change of the
 // machine's mood hits a figure and what it is divided by alike, and the medians over the runs leave it out.
 #include "driver/cable.hpp"
+#include "driver/command_line.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
 #include "driver/turns.hpp"
 #include "rma/plan.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
@@ -302,11 +302,6 @@ int rma(const options &opts)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("rma", [&] {
-        bench::options opts;
-        CLI::App app(bench::help_text, "onesea bench rma");
-        bench::add_options(app, opts, bench::rma_case_names(), {"shm", "net", "cable"});
-        CLI11_PARSE(app, argc, argv);
-        return bench::rma(opts);
-    });
+    return bench::run_benchmark(argc, argv, {"rma", bench::help_text, bench::rma_case_names(), {"shm", "net", "cable"}},
+                                bench::rma);
 }

@@ -2,12 +2,12 @@
 // `onesea bench start`. Design: a run goes through the numbers of ranks; for each it starts ours, the floor and the
 // peers one after the other, each once per kind of program, and takes the time from before the fork of the launcher to
 // its death. Nothing is pinned: starting is what the whole machine does.
+#include "driver/command_line.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
 #include "driver/turns.hpp"
 #include "floors/spawn.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -147,11 +147,5 @@ int start(const options &opts)
 
 int main(int argc, char **argv)
 {
-    return bench::guarded("start", [&] {
-        bench::options opts;
-        CLI::App app(bench::help_text, "onesea bench start");
-        bench::add_options(app, opts, {"init", "plain"});
-        CLI11_PARSE(app, argc, argv);
-        return bench::start(opts);
-    });
+    return bench::run_benchmark(argc, argv, {"start", bench::help_text, {"init", "plain"}}, bench::start);
 }

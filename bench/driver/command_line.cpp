@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/command_line.hpp"
+#include "driver/process.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+void add_paths(CLI::App &app, options &o, const std::vector<std::string> &paths_there_are)
+{
+    app.add_option("--path", o.paths, "only these paths: " + fmt::format("{}", fmt::join(paths_there_are, ", ")))
+        ->delimiter(',')
+        ->check(CLI::IsMember(paths_there_are));
+    app.add_option("--secure", o.secure, "how the packets between nodes are secured")
+        ->check(CLI::IsMember(std::vector<std::string>{"auth", "encrypt", "off"}))
+        ->capture_default_str();
+}
+
+void add_options(CLI::App &app, options &o, const benchmark &what)
+{
+    app.add_flag("--quick", o.quick, "few short runs; ends within 20 seconds");
+    app.add_option("--seconds", o.seconds, "when --quick leaves out the rest, instead of its own limit")
+        ->check(CLI::Range(1, 100000));
+    app.add_flag("--json", o.json, "one JSON object a line on stdout, nothing else");
+    app.add_option("--runs", o.runs, "how often everything is measured, in turns")->check(CLI::Range(1, 1000));
+    app.add_option("--out", o.out, "folder for the pictures (SVG) and the JSON; made if it is not there");
+    app.add_option("--case", o.cases, "only these cases")->delimiter(',')->check(CLI::IsMember(what.cases));
+    if (!what.paths.empty()) add_paths(app, o, what.paths);
+    app.add_flag("--no-peers", o.no_peers, "measure no other software");
+    for (const number_option &number : what.numbers)
+        app.add_option(number.name, *number.value, number.help)
+            ->check(CLI::Range(number.least, number.most))
+            ->capture_default_str();
+}
+
+} // namespace
+
+int run_benchmark(int argc, char **argv, const benchmark &what, const std::function<int(const options &)> &body)
+{
+    options o;
+    CLI::App app(what.help, "onesea bench " + what.name);
+    try {
+        add_options(app, o, what);
+        CLI11_PARSE(app, argc, argv);
+        return body(o);
+    } catch (const interrupted &e) {
+        return 128 + e.signal;
+    } catch (const std::exception &e) {
+        fmt::print(stderr, "onesea bench {}: {}\n", what.name, e.what());
+        return 1;
+    }
+}
+
+} // namespace bench

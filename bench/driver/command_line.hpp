@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of a benchmark: the options that all share, and those of one alone.
+#pragma once
+
+#include "driver/options.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct number_option { // of one benchmark alone
+    std::string name;  // as it is typed: "--ranks"
+    unsigned *value;   // holds the default
+    unsigned least, most;
+    std::string help;
+};
+
+struct benchmark {
+    std::string name; // as in `onesea bench NAME`
+    std::string help;
+    std::vector<std::string> cases;
+    std::vector<std::string> paths = {"shm", "net"}; // empty: nothing is sent, so that --path and --secure mean nothing
+    std::vector<number_option> numbers = {};
+};
+
+// A benchmark's main: gives the exit code. Exceptions of `body` become a message and a code.
+int run_benchmark(int argc, char **argv, const benchmark &what, const std::function<int(const options &)> &body);
+
+} // namespace bench
