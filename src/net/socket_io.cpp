@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <netinet/udp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,6 +35,12 @@ ssize_t quick_receive(int fd, std::span<std::byte> room)
 }
 
 ssize_t quick_receive(int fd, msghdr *message) { return syscall(SYS_recvmsg, fd, message, MSG_DONTWAIT); }
+
+bool something_waits(int fd)
+{
+    int bytes = 0; // of the first datagram
+    return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
 
 // How many at the front go in one send: equal sizes, only the last may be shorter.
 unsigned share_a_send(std::span<const datagram> d, bool gso)
@@ -81,6 +88,18 @@ socket_io::socket_io(int fd, bool name_sources)
       buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(64))))
 {
     receive_bytes_ = std::size_t(std::max(option_of(fd, SOL_SOCKET, SO_RCVBUF), 0));
+}
+
+// What a peer sent before comes from one socket, what it sends from now on from the other: what waits would be
+// overtaken and look lost. So a change is made only while nothing waits, and what comes meanwhile is read first.
+bool socket_io::prefer(const endpoint &peer)
+{
+    if (express_.leads_to(peer) || something_waits(fd_) || (express_.fd() >= 0 && something_waits(express_.fd())))
+        return false;
+    const bool opened = express_.connect_to(peer, fd_);
+    main_busy_ = true;
+    turn_ |= 1; // the main one is next
+    return opened;
 }
 
 // The express socket needs none: the kernel gives it datagrams of its peer only.

@@ -23,7 +23,7 @@ class socket_io final : public datagram_port {
     nanoseconds now() const override { return now_ns(); }
     unsigned send(const endpoint &to, std::span<const datagram> datagrams) override;
     transport::wake_set wake_fds() const override { return {fd_, express_.fd()}; }
-    bool prefer(const endpoint &peer) override { return !express_.leads_to(peer) && express_.connect_to(peer, fd_); }
+    bool prefer(const endpoint &peer) override;
     void slept() override { slept_ = true; }
     void admit(const entry_rules &rules) override;
     std::uint64_t dropped_before() override;
