@@ -447,7 +447,8 @@ typedef struct sea_am {
 } sea_am;
 
 /* Runs when all the data is in place. `data` is what the header handler returned. May start operations, send active
- * messages and wait for its own operations; must not wait for another handler of this rank. */
+ * messages and wait for its own operations; must not wait for another handler of this rank. What a handler (also one of
+ * sea_on_death() or sea_on_error()) written in C++ throws and does not catch ends its process by std::terminate(). */
 typedef void (*sea_am_complete_fn)(int source, void *data, size_t data_bytes, void *argument);
 
 /* Runs when the header arrives; says where the data goes (NULL: it is thrown away) and what runs then (*on_complete,

@@ -5,7 +5,7 @@
 //
 // Objects that own something (job, allocation, registration, operation, team) can be moved, not copied. Their
 // destructors never throw: an error on giving back is lost there. Where it matters call finish(), release() or wait(),
-// which throw.
+// which throw. A handler catches what it calls: an exception out of it ends the process (onesea.h).
 #pragma once
 
 #include "onesea.h"

@@ -182,23 +182,35 @@ void pull(handler_task &&task)
     let_go(op);
 }
 
+// Runs functions of the program, without the lock. What one throws ends the process (std::terminate), in whichever
+// thread it runs: no caller is prepared for it, and the origin would never get its answer.
+template <class Function>
+void outside(locked &lock, Function run) noexcept
+{
+    lock.unlock();
+    run();
+    lock.lock();
+}
+
+// Gives the place for the data. What came along with the message is there before it completes.
+void *run_message_handlers(const handler_queue::entry &handler, handler_task &task)
+{
+    const std::byte *header = task.bytes.data() + sizeof(message_head);
+    const sea_am message{task.source, header, task.header_bytes, task.data_bytes, handler.context};
+    void *place = handler.fn(&message, &task.complete, &task.argument);
+    if (place && task.pulls) return place;
+    if (place && task.data_bytes) std::memcpy(place, header + pad(task.header_bytes), task.data_bytes);
+    if (task.complete) task.complete(task.source, place, task.data_bytes, task.argument);
+    return place;
+}
+
 void run_message(locked &lock, handler_task &task)
 {
     auto &e = engine();
     handler_queue::entry handler = e.handlers.table[task.number];
     if (!handler.fn) return answer(task, SEA_ERR_HANDLER);
     if (task.pulls && task.ordered) e.handlers.stall(task.source);
-    lock.unlock();
-    const std::byte *header = task.bytes.data() + sizeof(message_head);
-    sea_am message{task.source, header, task.header_bytes, task.data_bytes, handler.context};
-    task.buffer = handler.fn(&message, &task.complete, &task.argument);
-    if (!task.pulls) {
-        if (task.buffer && task.data_bytes) std::memcpy(task.buffer, header + pad(task.header_bytes), task.data_bytes);
-        if (task.complete) task.complete(task.source, task.buffer, task.data_bytes, task.argument);
-    } else if (!task.buffer && task.complete) {
-        task.complete(task.source, nullptr, task.data_bytes, task.argument);
-    }
-    lock.lock();
+    outside(lock, [&] { task.buffer = run_message_handlers(handler, task); });
     if (!task.pulls || !task.buffer) return answer(task, SEA_OK);
     task.what = handler_task::kind::completion;
     pull(std::move(task));
@@ -206,11 +218,8 @@ void run_message(locked &lock, handler_task &task)
 
 void run_completion(locked &lock, handler_task &task)
 {
-    if (task.complete && task.status == SEA_OK) {
-        lock.unlock();
-        task.complete(task.source, task.buffer, task.data_bytes, task.argument);
-        lock.lock();
-    }
+    if (task.complete && task.status == SEA_OK)
+        outside(lock, [&] { task.complete(task.source, task.buffer, task.data_bytes, task.argument); });
     answer(task, task.status);
 }
 
@@ -231,10 +240,7 @@ void pull_for_call(handler_task &&task)
 template <class Function, class... Arguments>
 void tell(locked &lock, Function fn, Arguments... arguments)
 {
-    if (!fn) return;
-    lock.unlock();
-    fn(arguments...);
-    lock.lock();
+    if (fn) outside(lock, [&] { fn(arguments...); });
 }
 
 } // namespace

@@ -39,6 +39,17 @@ TEST(run_status, a_signal_is_128_and_its_number)
     EXPECT_NE(o.err.find("killed by signal 11 (Segmentation fault"), std::string::npos) << o.err;
 }
 
+TEST(run_status, a_handler_that_throws_ends_its_process)
+{
+    for (const char *nodes : {"1", "2"})
+        for (const char *where : {"header", "completion", "data"}) {
+            auto o = onesea({"run", "-n", "2", "--nodes", nodes, "--timeout", "30", ONESEA_THROWING, where});
+            EXPECT_EQ(o.status, 128 + SIGABRT) << where << ": " << o.err;
+            EXPECT_NE(o.err.find("thrown by a "), std::string::npos) << o.err;
+            EXPECT_NE(o.err.find("rank 1 on localhost was killed by signal 6"), std::string::npos) << o.err;
+        }
+}
+
 TEST(run_status, a_failure_ends_ranks_that_ignore_sigterm_within_a_second)
 {
     command c({"run", "-n", "3", "--nodes", "2", "sh", "-c",
