@@ -49,17 +49,18 @@ counts_header *anonymous_header()
 
 } // namespace
 
-counts_page::counts_page(int fd, counts_header *header) : fd_(fd), header_(header ? header : anonymous_header())
+counts_page::counts_page(int fd, counts_header *header)
+    : fd_(fd), header_(header ? header : anonymous_header()), rows_at_(header_->rows_at)
 {
     auto *start = reinterpret_cast<std::byte *>(header_);
-    owners_ = reinterpret_cast<std::int32_t *>(start + header_->owners_at);
-    windows_ = reinterpret_cast<sea_window_ *>(start + header_->windows_at);
+    owners_ = {reinterpret_cast<std::int32_t *>(start + header_->owners_at), header_->windows};
+    windows_ = {reinterpret_cast<sea_window_ *>(start + header_->windows_at), header_->windows};
 }
 
 counts_page::~counts_page()
 {
     for (pair_row *chunk : chunks_) munmap(chunk, chunk_bytes);
-    munmap(header_, header_->rows_at);
+    munmap(header_, rows_at_);
     if (fd_ >= 0) ::close(fd_);
 }
 
@@ -96,8 +97,9 @@ std::unique_ptr<counts_page> counts_page::map(int fd, int *error)
     counts_header expected{};
     lay_out(expected, head->rank, head->windows);
     const bool good = head->magic == counts_magic && head->version == counts_version && head->windows &&
-                      head->windows == expected.windows && head->windows_at == expected.windows_at &&
-                      head->rows_at == expected.rows_at && std::uint64_t(info.st_size) == expected.rows_at;
+                      head->windows == expected.windows && head->owners_at == expected.owners_at &&
+                      head->windows_at == expected.windows_at && head->rows_at == expected.rows_at &&
+                      std::uint64_t(info.st_size) == expected.rows_at;
     munmap(head, page);
     if (!good) return refuse(EPROTO);
     auto *whole = static_cast<counts_header *>(map_part(fd, expected.rows_at, 0));
@@ -108,7 +110,7 @@ std::unique_ptr<counts_page> counts_page::map(int fd, int *error)
 
 pair_row *counts_page::add_rows()
 {
-    const std::uint64_t at = header_->rows_at + chunks_.size() * chunk_bytes;
+    const std::uint64_t at = rows_at_ + chunks_.size() * chunk_bytes;
     if (fd_ >= 0 && ftruncate(fd_, off_t(at + chunk_bytes)) != 0) return nullptr;
     auto *chunk = static_cast<pair_row *>(map_part(fd_, chunk_bytes, at));
     if (chunk) chunks_.push_back(chunk);
@@ -120,11 +122,12 @@ pair_row &counts_page::row_of(int rank)
     std::lock_guard lock(mutex_);
     pair_row *&row = row_of_[rank];
     if (row) return *row;
-    const std::uint32_t n = header_->rows.load(std::memory_order_relaxed);
+    const std::uint32_t n = rows_;
     if (n / rows_at_once < chunks_.size() || add_rows()) {
         row = chunks_[n / rows_at_once] + n % rows_at_once;
         row->rank = rank;
-        header_->rows.store(n + 1, std::memory_order_release);
+        rows_ = n + 1;
+        header_->rows.store(rows_, std::memory_order_release);
     } else {
         if (!nobodys_) nobodys_ = std::make_unique<pair_row>();
         ++header_->process.unrecorded;

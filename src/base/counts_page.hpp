@@ -68,18 +68,20 @@ class counts_page {
     pair_row *find(int rank); // nullptr: it has none
 
     // The table of the inlined path, a power of two, and whose each entry is (rank + 1; 0: nobody's).
-    std::span<sea_window_> windows() { return {windows_, header_->windows}; }
-    std::span<std::int32_t> owners() { return {owners_, header_->windows}; }
+    std::span<sea_window_> windows() { return windows_; }
+    std::span<std::int32_t> owners() { return owners_; }
 
   private:
     counts_page(int fd, counts_header *header);
     pair_row *add_rows();
 
     int fd_;
-    counts_header *header_;
-    std::int32_t *owners_;
-    sea_window_ *windows_;
+    counts_header *header_; // written for readers: a stray store into it leads nobody here astray
+    std::span<std::int32_t> owners_;
+    std::span<sea_window_> windows_;
+    const std::uint64_t rows_at_;
     std::mutex mutex_; // of what follows
+    std::uint32_t rows_ = 0;
     std::unordered_map<int, pair_row *> row_of_;
     std::vector<pair_row *> chunks_; // of rows_at_once
     std::unique_ptr<pair_row> nobodys_;

@@ -2,12 +2,14 @@
 #include "base/counts_page.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <set>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace onesea {
 namespace {
@@ -114,6 +116,27 @@ TEST(counts_page, refuses_what_is_none)
     EXPECT_FALSE(counts_page::map(fd, &error));
     EXPECT_EQ(error, EPROTO);
     close(fd);
+}
+
+// What lies behind the page in this process would have been unmapped with it.
+TEST(counts_page, is_not_led_astray_by_a_stray_store_into_its_header)
+{
+    int fd;
+    auto page = make(&fd);
+    const std::size_t windows = page->windows().size();
+    page->row_of(1).counts.puts += 11;
+    std::vector<std::byte> stray(offsetof(counts_header, process), std::byte(0xff));
+    ASSERT_EQ(pwrite(fd, stray.data(), stray.size(), 0), ssize_t(stray.size()));
+    EXPECT_EQ(page->windows().size(), windows);
+    EXPECT_EQ(page->owners().size(), windows);
+    for (int rank = 2; rank < 200; ++rank) page->row_of(rank).counts.puts += std::uint64_t(rank);
+    EXPECT_EQ(page->row_of(1).counts.puts, 11u);
+    for (int rank = 2; rank < 200; ++rank) EXPECT_EQ(page->row_of(rank).counts.puts, std::uint64_t(rank));
+
+    page = make(&fd);
+    const std::uint64_t up_to_the_stack = std::uint64_t(1) << 46;
+    ASSERT_EQ(pwrite(fd, &up_to_the_stack, 8, offsetof(counts_header, rows_at)), 8);
+    page.reset();
 }
 
 TEST(counts_page, without_a_descriptor_counts_all_the_same)
