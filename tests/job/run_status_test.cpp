@@ -42,10 +42,12 @@ TEST(run_status, a_signal_is_128_and_its_number)
 TEST(run_status, a_handler_that_throws_ends_its_process)
 {
     for (const char *nodes : {"1", "2"})
-        for (const char *where : {"header", "completion", "data"}) {
-            auto o = onesea({"run", "-n", "2", "--nodes", nodes, "--timeout", "30", ONESEA_THROWING, where});
-            EXPECT_EQ(o.status, 128 + SIGABRT) << where << ": " << o.err;
-            EXPECT_NE(o.err.find("thrown by a "), std::string::npos) << o.err;
+        for (const std::string where : {"header", "completion", "data", "error", "death"}) {
+            auto o = onesea({"run", "-n", "2", "--nodes", nodes, "--timeout", "30", "--on-death",
+                             where == "death" ? "continue" : "kill", ONESEA_THROWING, where});
+            EXPECT_EQ(o.status, where == "death" ? 7 : 128 + SIGABRT) << where << ": " << o.err;
+            EXPECT_NE(o.err.find("thrown by a "), std::string::npos) << where << ": " << o.err;
+            if (where == "death") continue; // where the rank that ended first is named
             EXPECT_NE(o.err.find("rank 1 on localhost was killed by signal 6"), std::string::npos) << o.err;
         }
 }
