@@ -125,7 +125,9 @@ finding file_limit()
     finding f{"open files", health::ok, fmt::format("{} allowed (hard limit)", limit.rlim_max), ""};
     if (limit.rlim_max < 2048) {
         f.state = health::warn;
-        f.text += fmt::format("; a node uses about 5 per rank, so some {} ranks fit", limit.rlim_max / 5);
+        const rlim_t others = 40; // of the agent itself, and for ranks that sea_spawn() may add
+        f.text += fmt::format("; a node uses about 6 per rank, so some {} ranks fit",
+                              limit.rlim_max > others ? (limit.rlim_max - others) / 6 : 0);
         f.change = "raise it: ulimit -Hn, or nofile in /etc/security/limits.conf";
     }
     return f;

@@ -6,6 +6,9 @@
 #include "agent/node_agent.hpp"
 #include "onesea.h"
 
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
@@ -73,6 +76,14 @@ int agent(const arguments &args)
     return onesea::agent::run_agent(STDIN_FILENO, STDOUT_FILENO, guard);
 }
 
+// What was printed may not have reached its file.
+int written(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    fmt::print(stderr, "onesea: stdout cannot be written: {}\n", strerror(errno));
+    return status ? status : 125;
+}
+
 // Who starts us may have closed them, and what is opened next would be taken for them.
 void open_standard_descriptors()
 {
@@ -85,9 +96,10 @@ void open_standard_descriptors()
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); // a call that fails can be told, by a limit as by a full disk
     onesea::cli::open_standard_descriptors();
     try {
-        return onesea::cli::dispatch(argc, argv);
+        return onesea::cli::written(onesea::cli::dispatch(argc, argv));
     } catch (const onesea::agent::request_error &e) {
         fmt::print(stderr, "onesea: {}\n", e.what());
         return e.code;

@@ -24,7 +24,6 @@ using agent::job_request;
 using agent::request_error;
 
 constexpr unsigned most_ranks = 1u << 20;
-constexpr std::uint64_t most_heap = std::uint64_t(1) << 39;
 
 struct raw_options {
     unsigned ranks = 0;
@@ -144,6 +143,8 @@ arguments take_options(const CLI::App &app, arguments &part)
         std::size_t values = words_of_value(app, word);
         if (i + values >= part.size() && values)
             throw request_error(fmt::format("the option '{}' lacks its value", word));
+        if (word.ends_with('=') ? word.starts_with("--") : values && part[i + 1].empty())
+            throw request_error(fmt::format("the option '{}' has an empty value", word.substr(0, word.find('='))));
         options.push_back(word);
         for (std::size_t v = 0; v < values; ++v) options.push_back(part[++i]);
         ++i;
@@ -240,8 +241,9 @@ std::uint64_t parse_size(const std::string &text)
     if (!(number > 0) || found == units.end())
         throw request_error(fmt::format("'{}' is not a size such as 64M or 2G", text));
     double bytes = std::ldexp(number, found->second);
-    if (bytes < 4096 || bytes > double(most_heap))
-        throw request_error(fmt::format("a size of '{}' is outside the possible 4K to 512G", text));
+    if (bytes < 4096 || bytes > double(shm::max_heap_bytes))
+        throw request_error(
+            fmt::format("a size of '{}' is outside the possible 4K to {}G", text, shm::max_heap_bytes >> 30));
     return std::uint64_t(bytes);
 }
 

@@ -57,8 +57,7 @@ TEST(run_options, unknown_options_are_named)
 
 TEST(run_options, a_time_limit_is_a_number_of_seconds)
 {
-    for (const char *wrong :
-         {"nan", "NaN", "-nan", "inf", "-inf", "-1", "0", "1e30", "1e-30", "1e999", "5x", "x", ""}) {
+    for (const char *wrong : {"nan", "NaN", "-nan", "inf", "-inf", "-1", "0", "1e30", "1e-30", "1e999", "5x", "x"}) {
         const std::string text = refused({"--timeout", wrong, "p"});
         EXPECT_NE(text.find("--timeout: '" + std::string(wrong) + "' is not a number of seconds"), text.npos) << text;
     }
@@ -127,6 +126,19 @@ TEST(run_options, choices_are_read)
     ASSERT_EQ(job.hosts.size(), 2u);
 }
 
+// Of a variable of the shell that is not set: what it was to name must not become this machine, or the default.
+TEST(run_options, no_value_is_empty)
+{
+    for (const char *option : {"--host", "--hostfile", "-w", "--wdir", "--heap", "--output", "--profile", "--iface",
+                               "--prefix", "--timeout", "--stdin", "--env-file", "-n", "-x"})
+        EXPECT_EQ(refused({option, "", "p"}), fmt::format("the option '{}' has an empty value", option));
+    for (const char *option : {"--host", "--heap", "--stats", "--tag"})
+        EXPECT_EQ(refused({fmt::format("{}=", option), "p"}),
+                  fmt::format("the option '{}' has an empty value", option));
+    EXPECT_EQ(parsed({"-x", "A=", "p"}).programs[0].environment, (agent::variables{{"A", ""}}));
+    EXPECT_EQ(parsed({"p", "", "--heap="}).programs[0].argv, (arguments{"p", "", "--heap="}));
+}
+
 TEST(run_options, sizes)
 {
     EXPECT_EQ(parse_size("4096"), 4096u);
@@ -135,6 +147,8 @@ TEST(run_options, sizes)
     EXPECT_EQ(parse_size("8kb"), 8192u);
     for (const char *wrong : {"", "M", "-1M", "64X", "1", "1e30", "nan", "600G"})
         EXPECT_THROW(parse_size(wrong), request_error) << wrong;
+    EXPECT_EQ(parse_size("128G"), shm::max_heap_bytes);
+    EXPECT_THROW(parse_size("129G"), request_error);
 }
 
 } // namespace

@@ -44,6 +44,7 @@ int run_benchmark(int argc, char **argv, const benchmark &what, const std::funct
     try {
         add_options(app, o, what);
         CLI11_PARSE(app, argc, argv);
+        prepare_folder(o.out);
         return body(o);
     } catch (const interrupted &e) {
         return 128 + e.signal;

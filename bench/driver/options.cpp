@@ -2,10 +2,16 @@
 #include "driver/options.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <stdexcept>
+#include <system_error>
+#include <unistd.h>
 
 namespace bench {
 namespace {
@@ -39,6 +45,16 @@ budget::budget(const options &o, double seconds) : budget(o.quick, o.seconds > 0
 
 double budget::left() const { return end_ - now(); }
 
+void prepare_folder(const std::string &folder)
+{
+    if (folder.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (!error && access(folder.c_str(), W_OK | X_OK) != 0) error = std::error_code(errno, std::generic_category());
+    if (error)
+        throw std::runtime_error(fmt::format("--out: nothing can be written in '{}': {}", folder, error.message()));
+}
+
 void progress(const std::string &line) { fmt::print(stderr, "{}\n", line); }
 
 void publish(const std::vector<figure> &figures, const options &o, const std::string &name,
@@ -47,12 +63,14 @@ void publish(const std::vector<figure> &figures, const options &o, const std::st
 {
     std::string lines;
     for (const auto &f : figures) lines += json_line(f) + '\n';
-    fmt::print("{}", o.json ? lines : for_people(figures));
-    std::fflush(stdout);
-    if (o.out.empty()) return;
-    std::filesystem::create_directories(o.out);
-    write_file(std::filesystem::path(o.out) / (name + ".json"), lines);
-    for (const auto &[file, text] : pictures()) write_file(std::filesystem::path(o.out) / file, text);
+    const std::string shown = o.json ? lines : for_people(figures);
+    const bool good = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
+    const int error = errno;
+    if (!o.out.empty()) {
+        write_file(std::filesystem::path(o.out) / (name + ".json"), lines);
+        for (const auto &[file, text] : pictures()) write_file(std::filesystem::path(o.out) / file, text);
+    }
+    if (!good) throw std::runtime_error(fmt::format("stdout cannot be written: {}", strerror(error)));
 }
 
 } // namespace bench

@@ -36,6 +36,9 @@ class budget {
     double end_;
 };
 
+// Makes the folder of --out; throws if nothing can be written there. "": none.
+void prepare_folder(const std::string &folder);
+
 // Progress for the person who waits: one line on stderr.
 void progress(const std::string &line);
 

@@ -170,7 +170,7 @@ void prepare_to_run()
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct sigaction action = {};
     action.sa_handler = on_signal; // no SA_RESTART: poll() is to return
-    for (int s : {SIGINT, SIGTERM, SIGHUP}) sigaction(s, &action, nullptr);
+    for (int s : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) sigaction(s, &action, nullptr);
 }
 
 namespace {

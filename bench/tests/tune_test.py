@@ -62,6 +62,9 @@ with tempfile.TemporaryDirectory() as folder:
     assert "kept as" in broken.stderr and Path(str(file) + ".old").read_text() == "{", broken.stderr
     run("run", "true", **home)
 
+    for option, status in (("--profile", 125), ("--out", 1)): # before minutes of measuring
+        told = run("tune", option, "/dev/null/x", status=status, **home)
+        assert "/dev/null/x" in told.stderr and not told.stdout, told
     assert "fragmnt" in run("tune", "--only", "fragmnt", status=105).stderr
     assert "--host" in run("tune", "--help").stdout
     elsewhere = run("tune", "--quick", "--runs", "1", "--path", "shm", "--only", "eager", "--profile", folder + "/x.json", **home)

@@ -92,7 +92,6 @@ void write_file(const fs::path &file, const std::string &text)
 void write_pictures(const tune_options &o, const std::vector<path_result> &results, const std::string &lines)
 {
     if (o.out.empty()) return;
-    fs::create_directories(o.out);
     write_file(fs::path(o.out) / "tune.json", lines);
     for (const auto &r : results)
         for (const auto &[name, svg] : pictures_of(r)) write_file(fs::path(o.out) / name, svg);
@@ -102,6 +101,8 @@ int tune(const tune_options &o)
 {
     const std::string file = target_of(o);
     if (o.dry_run) return dry_run(o, file), 0;
+    prepare_folder(o.out); // rather now than after minutes of measuring
+    onesea::agent::prepare_profile(file);
     prepare_to_run();
     const onesea::profile before = profile_before(file);
     onesea::profile after = before;

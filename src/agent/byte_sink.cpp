@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // stdout is shared with whoever started us, so it must not become non-blocking. Instead each write is small enough that
 // a pipe which poll() calls writable takes it whole (PIPE_BUF bytes). Regular files always take everything. A terminal
-// promises nothing of the kind: it is opened once more, for us alone, without blocking.
+// promises nothing of the kind, and the room in a pipe may be taken by another writer before we write: both are opened
+// once more, for us alone, without blocking. A socket is told with each write.
 #include "agent/byte_sink.hpp"
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,15 +19,24 @@ namespace onesea::agent {
 
 namespace {
 
-int own_terminal(int fd)
+mode_t kind_of(int fd)
 {
-    if (!isatty(fd)) return -1;
+    struct stat info;
+    return fstat(fd, &info) == 0 ? info.st_mode & S_IFMT : 0;
+}
+
+int own_opening(int fd)
+{
+    if (!isatty(fd) && kind_of(fd) != S_IFIFO) return -1;
     return open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
 } // namespace
 
-byte_sink::byte_sink(event_loop &loop, int fd) : loop_(loop), own_(own_terminal(fd)), fd_(own_ < 0 ? fd : own_) {}
+byte_sink::byte_sink(event_loop &loop, int fd)
+    : loop_(loop), own_(own_opening(fd)), fd_(own_ < 0 ? fd : own_), kind_(kind_of(fd_))
+{
+}
 
 byte_sink::~byte_sink()
 {
@@ -49,11 +60,11 @@ void byte_sink::write(std::string_view bytes)
 
 void byte_sink::write_some()
 {
-    struct stat info;
-    bool file = fstat(fd_, &info) == 0 && S_ISREG(info.st_mode);
+    const bool file = kind_ == S_IFREG;
     while (queued() && (file || ready())) {
         std::size_t piece = file ? queued() : std::min<std::size_t>(queued(), PIPE_BUF);
-        ssize_t n = ::write(fd_, buffer_.data() + start_, piece);
+        const char *from = buffer_.data() + start_;
+        ssize_t n = kind_ == S_IFSOCK ? send(fd_, from, piece, MSG_DONTWAIT | MSG_NOSIGNAL) : ::write(fd_, from, piece);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) break;
         if (n < 0) {

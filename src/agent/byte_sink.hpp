@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 namespace onesea::agent {
 
@@ -26,8 +27,9 @@ class byte_sink {
     bool ready() const;
 
     event_loop &loop_;
-    const int own_; // a terminal, opened once more; -1: none
+    const int own_; // a terminal or a pipe, opened once more; -1: none
     const int fd_;
+    const mode_t kind_; // S_IFREG, S_IFSOCK, ...
     std::string buffer_;
     std::size_t start_ = 0;
     int error_ = 0;

@@ -2,10 +2,14 @@
 #include "agent/byte_sink.hpp"
 
 #include <array>
+#include <atomic>
+#include <climits>
 #include <cstdlib>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <string>
 #include <termios.h>
+#include <thread>
 #include <unistd.h>
 
 namespace onesea::agent {
@@ -46,6 +50,38 @@ TEST(byte_sink, a_terminal_that_nobody_reads_does_not_block_and_gets_all_when_it
     EXPECT_TRUE(got == sent);
     close(terminal);
     close(reader);
+}
+
+// Whatever poll() says, another writer may take the room in a pipe before we write.
+TEST(byte_sink, a_pipe_that_others_fill_does_not_block)
+{
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        const int own = open(("/proc/self/fd/" + std::to_string(ends[1])).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        const std::string much(PIPE_BUF, 'o');
+        while (!over) [[maybe_unused]] const ssize_t n = write(own, much.data(), much.size());
+        close(own);
+    });
+    alarm(60); // ends the test if a write blocks: nobody else reads
+    {
+        event_loop loop;
+        byte_sink sink(loop, ends[1]);
+        sink.write(std::string(100'000'000, 's'));
+        std::array<char, PIPE_BUF> bytes;
+        for (int i = 0; i < 20'000; ++i) {
+            ASSERT_GT(read(ends[0], bytes.data(), bytes.size()), 0);
+            loop.after(0, [] {});
+            loop.run_once();
+        }
+        EXPECT_EQ(sink.error(), 0);
+        EXPECT_LT(sink.queued(), 100'000'000u) << "it never had a turn";
+    }
+    alarm(0);
+    over = true;
+    other.join();
+    for (int fd : ends) close(fd);
 }
 
 } // namespace

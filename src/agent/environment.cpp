@@ -2,14 +2,13 @@
 #include "agent/environment.hpp"
 
 #include "agent/hosts.hpp"
+#include "agent/text_file.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
 #include <numeric>
-#include <sstream>
 #include <unordered_map>
 
 namespace onesea::agent {
@@ -78,7 +77,8 @@ std::vector<std::string> merge_environment(char *const *base, std::span<const va
     for (; base && *base; ++base)
         if (std::string_view entry = *base; !is_per_rank(name_of(entry))) set(std::string(name_of(entry)), *base);
     for (const variables *list : changes)
-        for (const auto &[name, value] : *list) set(name, name + "=" + value);
+        for (const auto &[name, value] : *list)
+            if (!is_per_rank(name)) set(name, name + "=" + value);
     return merged;
 }
 
@@ -108,11 +108,7 @@ variables parse_env_file(std::string_view text, std::string_view name)
 
 variables read_env_file(const std::string &path)
 {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw request_error(fmt::format("the environment file '{}' cannot be read", path));
-    std::ostringstream text;
-    text << file.rdbuf();
-    return parse_env_file(text.str(), path);
+    return parse_env_file(read_text_file("environment file", path), path);
 }
 
 void add_export(variables &to, const std::string &wish)

@@ -4,11 +4,11 @@
 // are given) to what it has: the habit of machine files made by batch systems, one line per process.
 #include "agent/hosts.hpp"
 
+#include "agent/text_file.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <fstream>
-#include <sstream>
 
 namespace onesea::agent {
 namespace {
@@ -130,12 +130,7 @@ std::vector<host_slots> parse_hostfile(std::string_view text, std::string_view n
 
 std::vector<host_slots> read_hostfile(const std::string &path)
 {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf()))
-        if (!file || file.peek() != std::ifstream::traits_type::eof())
-            throw request_error(fmt::format("the host file '{}' cannot be read", path));
-    return parse_hostfile(text.str(), path);
+    return parse_hostfile(read_text_file("host file", path), path);
 }
 
 } // namespace onesea::agent

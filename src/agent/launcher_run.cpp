@@ -169,23 +169,49 @@ void launcher::line_ended(unsigned node, const std::string &why)
     link.ended = true;
     maybe_over_ = true;
     if (link.done || giving_up_) return;
-    const placed_node &place = placed_.nodes[node];
     agent_lost_ = true;
     if (!link.ready) {
-        std::string text = why.empty() ? (place.local ? "the agent did not start" : "cannot be reached") : why;
-        // ssh's own words come through another pipe and may be a moment late.
-        loop_.after(0.05, [this, node, text] { node_failed(node, text, status_launcher); });
+        // ssh's own words come through another pipe and may be a moment late, as its end does.
+        loop_.after(0.05, [this, node, why] {
+            const std::string reason = why.empty() ? killed_by(node) : why;
+            if (!placed_.nodes[node].local)
+                node_failed(node, reason.empty() ? "cannot be reached" : reason, status_launcher);
+            else
+                node_failed(node, fmt::format("the agent did not start{}{}", reason.empty() ? "" : ": ", reason),
+                            status_launcher);
+        });
         return;
     }
     link.collect_errors();
-    std::string said = link.error_text();
-    lose_agent(node, fmt::format("has ended unexpectedly{}{}", why.empty() && said.empty() ? "" : ": ",
-                                 why.empty() ? said : why));
+    std::string reason = why.empty() ? link.error_text() : why;
+    if (reason.empty()) reason = killed_by(node);
+    lose_agent(node, fmt::format("has ended unexpectedly{}{}", reason.empty() ? "" : ": ", reason));
+}
+
+// How the process of an agent that has said nothing ended, "" if no signal ended it. Its line ends a moment earlier.
+std::string launcher::killed_by(unsigned node)
+{
+    const node_link &link = *nodes_[node];
+    for (int looks = 0; looks < 20 && !link.reaped; ++looks) {
+        if (looks > 0) usleep(1000);
+        kill_what_agents_left();
+    }
+    if (!link.reaped || !WIFSIGNALED(link.wait_status)) return {};
+    const int number = WTERMSIG(link.wait_status);
+    return fmt::format("killed by signal {} ({})", number, strsignal(number));
+}
+
+// No more comes from its ranks: the last line of each may have no end.
+void launcher::finish_lines(unsigned node)
+{
+    for (unsigned r : placed_.nodes[node].ranks)
+        for (int stream : {1, 2}) output_.take(r, stream, {});
 }
 
 // Its line has ended, and with it what it did for its ranks.
 void launcher::lose_agent(unsigned node, const std::string &how)
 {
+    finish_lines(node);
     const bool goes_on = request_.continue_on_death && table_sent_ && !ending_;
     output_.say(fmt::format("the agent of node {} ({}) {}; {}", node, placed_.nodes[node].host, how,
                             goes_on ? "its ranks are dead" : "the job ends"));
@@ -238,10 +264,18 @@ void launcher::handle_signal(int number)
     case SIGQUIT:
     case SIGTERM:
         break;
+    case SIGHUP:
+        if (delivering_ || !table_sent_) break;
+        return send_signal(number);
     default:
-        if (delivering_ && number == SIGHUP) break;
+        if (!table_sent_) return early_signals_.push_back(number);
         return send_signal(number);
     }
+    ask_to_stop(number);
+}
+
+void launcher::ask_to_stop(int number)
+{
     if (delivering_) {
         reader_abandoned_ = true;
         stop_.asked(number);
@@ -335,6 +369,7 @@ void launcher::give_up_agent(unsigned node, const std::string &why)
     node_link &link = *nodes_[node];
     if (link.done || link.ended || giving_up_) return;
     const placed_node &place = placed_.nodes[node];
+    finish_lines(node);
     output_.say(fmt::format("the agent of node {} ({}) {}: {}", node, place.host, why,
                             place.local ? "it is killed" : "processes may be left there"));
     cut_off(node);
@@ -413,14 +448,18 @@ void launcher::deliver_output()
     if (!forced_status_ && !verdict_.failed()) forced_status_ = 128 + stop_.first_signal();
 }
 
+// Of what the job was to deliver. The status of a rank that failed says more.
+void launcher::something_lost(const std::string &what)
+{
+    output_.say(what);
+    if (!forced_status_ && !verdict_.failed()) forced_status_ = status_launcher;
+}
+
 int launcher::conclude()
 {
     if (request_.stats && table_sent_) tell_counts();
     if (std::string text = end_text(); !text.empty() && !output_.reader_gone()) output_.say(text);
-    if (std::string lost = output_.file_error(); !lost.empty()) {
-        output_.say(lost);
-        if (!forced_status_) forced_status_ = status_launcher;
-    }
+    if (std::string lost = output_.file_error(); !lost.empty()) something_lost(lost);
     deliver_output();
     if (forced_status_) return forced_status_;
     if (!verdict_.failed() && verdict_.ended_by_launcher() && stop_.first_signal()) return 128 + stop_.first_signal();

@@ -25,7 +25,7 @@
 namespace onesea::agent {
 namespace {
 
-constexpr double start_limit_s = 30; // for an agent to say that its node is ready
+constexpr unsigned start_limit_s = 30; // for an agent to say that its node is ready
 constexpr std::array taken_signals{SIGCHLD, SIGINT,  SIGTERM, SIGQUIT, SIGHUP,
                                    SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
@@ -109,12 +109,20 @@ void launcher::start_nodes()
         nodes_.push_back(std::make_unique<node_link>(
             loop_, command_, placed_.nodes[i], mask_before_, [this, i](message &m) { received(i, m); },
             [this, i](const std::string &why) { line_ended(i, why); }));
-    loop_.after(start_limit_s, [this] {
-        for (unsigned i = 0; i < nodes_.size(); ++i)
-            if (!nodes_[i]->ready)
-                node_failed(i, fmt::format("it did not answer within {} s", start_limit_s), status_launcher);
-    });
+    limit_start(start_limit_s);
     if (all_local()) send_jobs();
+}
+
+// Counts seconds in which this launcher ran, as watch_for_silence() does.
+void launcher::limit_start(unsigned seconds_left)
+{
+    if (seconds_left > 0) {
+        loop_.after(1, [this, seconds_left] { limit_start(seconds_left - 1); });
+        return;
+    }
+    for (unsigned i = 0; i < nodes_.size(); ++i)
+        if (!nodes_[i]->ready)
+            node_failed(i, fmt::format("it did not answer within {} s", start_limit_s), status_launcher);
 }
 
 node_program launcher::program_for(const placed_node &place, const program &p) const
@@ -218,7 +226,10 @@ void launcher::send_table_when_ready()
             table.ports.push_back(slot < n->ports.size() ? std::uint16_t(n->ports[slot]) : std::uint16_t(0));
     }
     message m = to_message(table);
+    output_.begin();
+    if (stats_file_) empty_file(fileno(stats_file_));
     for (auto &n : nodes_) n->send(m.head, m.body);
+    for (int number : std::exchange(early_signals_, {})) send_signal(number);
     input_->start();
 }
 

@@ -44,6 +44,7 @@ class launcher {
     // launcher_start.cpp
     void take_over_signals();
     void start_nodes();
+    void limit_start(unsigned seconds_left);
     void send_jobs();
     node_job job_for(unsigned node) const;
     node_program program_for(const placed_node &place, const program &p) const;
@@ -86,7 +87,9 @@ class launcher {
     void send_signal(int number);
     void take_signals();
     void handle_signal(int number);
+    void ask_to_stop(int number);
     void reap();
+    std::string killed_by(unsigned node);
     void kill_what_agents_left();
     void rank_gone(unsigned rank, shm::rank_state state, int status);
     void finish_when_over();
@@ -94,11 +97,13 @@ class launcher {
     void watch_for_silence();
     void count_silence(unsigned node);
     void cut_off(unsigned node);
+    void finish_lines(unsigned node);
     void lose_agent(unsigned node, const std::string &how);
     void give_up_agent(unsigned node, const std::string &why);
     bool finished() const;
     void wait_for_agents();
     void deliver_output();
+    void something_lost(const std::string &what);
     int conclude();
     std::string end_text() const;
     const std::string &host_of(unsigned rank) const { return placed_.nodes[placed_.ranks[rank].node].host; }
@@ -127,7 +132,8 @@ class launcher {
     bool paused_ = false;                                // the ranks have to wait until the output has gone
     bool delivering_ = false, reader_abandoned_ = false; // nothing but output is left; nobody waits for its reader now
     bool agent_lost_ = false;
-    int forced_status_ = 0; // of a time-out, an interruption at start, or our own failure
+    std::vector<int> early_signals_; // for ranks that have not been started yet
+    int forced_status_ = 0;          // of a time-out, an interruption at start, or our own failure
     std::set<std::string> failures_told_;
     verdict verdict_;
     std::vector<std::size_t> most_on_;              // ranks, by node, dead ones among them

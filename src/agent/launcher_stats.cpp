@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 
 namespace onesea::agent {
@@ -15,7 +16,8 @@ namespace onesea::agent {
 void launcher::open_stats_file()
 {
     if (request_.stats_file.empty()) return;
-    stats_file_ = fopen(request_.stats_file.c_str(), "we");
+    const int fd = open(request_.stats_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    stats_file_ = fd < 0 ? nullptr : fdopen(fd, "w");
     if (!stats_file_)
         throw request_error(fmt::format("--stats: '{}' cannot be written: {}", request_.stats_file, strerror(errno)));
 }
@@ -43,11 +45,9 @@ void launcher::tell_counts()
         output_.show(observe::table(job));
         return;
     }
-    fmt::print(stats_file_, "{}\n", observe::to_json(job).dump(1));
-    const bool good = fflush(stats_file_) == 0 && ferror(stats_file_) == 0;
-    if (good) return;
-    output_.say(fmt::format("--stats: '{}' could not be written: {}", request_.stats_file, strerror(errno)));
-    if (!forced_status_) forced_status_ = status_launcher;
+    const std::string text = observe::to_json(job).dump(1) + "\n";
+    if (fwrite(text.data(), 1, text.size(), stats_file_) == text.size() && fflush(stats_file_) == 0) return;
+    something_lost(fmt::format("--stats: '{}' could not be written: {}", request_.stats_file, strerror(errno)));
 }
 
 } // namespace onesea::agent

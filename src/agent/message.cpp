@@ -112,7 +112,9 @@ decoder::outcome decoder::next(message *result)
     if (!error_.empty()) return outcome::damaged;
     std::string_view rest = std::string_view(buffer_).substr(start_);
     std::string_view mark = rest.substr(0, magic.size());
-    if (mark != magic.substr(0, mark.size())) return damaged(fmt::format("unexpected text '{}'", printable(rest)));
+    if (mark != magic.substr(0, mark.size()))
+        return damaged(fmt::format(
+            "unexpected text '{}'; does a start-up file of the login shell there write to stdout?", printable(rest)));
     if (rest.size() < prefix_bytes) return outcome::incomplete;
     std::uint32_t head = get_u32(rest.substr(4)), body = get_u32(rest.substr(8));
     if (head > most_head || body > most_body)

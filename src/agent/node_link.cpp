@@ -49,7 +49,7 @@ void fill_remote(start_request &request, const agent_command &command, const std
 {
     request.argv = remote_words(command, host);
     const char *path = getenv("PATH");
-    if (find_program(request.argv[0], path ? path : "/usr/bin:/bin", "", &request.path))
+    if (find_program(request.argv[0], path ? path : usual_search_path, "", &request.path))
         throw request_error(fmt::format("'{}' is needed to reach host {} and is not here", request.argv[0], host));
 }
 

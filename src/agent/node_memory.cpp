@@ -24,10 +24,12 @@ namespace {
 
 constexpr std::uint64_t most_ranks = std::uint64_t(1) << (64 - SEA_OFFSET_BITS);
 
-[[noreturn]] void refuse(const char *what, int error)
+[[noreturn]] void refuse(const std::string &what, int error)
 {
     throw request_error(fmt::format("{}: {}{}", what, strerror(error),
-                                    error == EMFILE ? " (raise the limit of open files: ulimit -n)" : ""));
+                                    error == EMFILE  ? " (raise the limit of open files: ulimit -n)"
+                                    : error == EFBIG ? " (raise the limit of file sizes: ulimit -f)"
+                                                     : ""));
 }
 
 } // namespace
@@ -48,9 +50,12 @@ node_memory::node_memory(const node_job &job) : job_(job)
     plan.tuning = job.tuning;
     if (!from_hex(job.key, plan.key, sizeof plan.key) || !from_hex(job.job_id, plan.job_id, sizeof plan.job_id))
         throw request_error("the launcher sent no key");
-    if (int error = shm::arena::create(plan, &arena_, &arena_fd_))
-        refuse(fmt::format("no shared memory for {} ranks with heaps of {} bytes", plan.slots, plan.heap_bytes).c_str(),
+    if (int error = shm::arena::create(plan, &arena_, &arena_fd_)) {
+        const std::uint64_t heap = plan.heap_bytes ? plan.heap_bytes : shm::default_heap_bytes(plan.ranks_on_machine);
+        refuse(fmt::format("no shared memory for {} ranks with heaps of {} bytes (--heap gives them another size)",
+                           plan.slots, heap),
                -error);
+    }
     try {
         fcntl(arena_fd_, F_SETFD, 0);
         if (pipe2(lifeline_, O_CLOEXEC) != 0) refuse("pipe", errno);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/output_hub.hpp"
 
+#include "base/log.hpp"
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace onesea::agent {
@@ -15,6 +19,13 @@ namespace {
 constexpr std::size_t tail_bytes = 2048;
 
 } // namespace
+
+void empty_file(int fd)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return;
+    if (ftruncate(fd, 0) != 0) log(level::warn, "what a file held before cannot be removed: {}", strerror(errno));
+}
 
 output_hub::output_hub(event_loop &loop, const job_request &request, const placement &placed)
     : request_(request), placed_(placed),
@@ -48,11 +59,17 @@ std::string output_hub::open_files_of(std::size_t rank)
     std::string wrong;
     for (const char *kind : {"out", "err"}) {
         auto path = fmt::format("{}/rank.{}.{}", request_.output_directory, rank, kind);
-        int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        int fd = open(path.c_str(), O_WRONLY | O_CREAT | (begun_ ? O_TRUNC : 0) | O_CLOEXEC, 0666);
         if (fd < 0 && wrong.empty()) wrong = fmt::format("--output: '{}' cannot be written: {}", path, strerror(errno));
         files_.push_back(fd);
     }
     return wrong;
+}
+
+void output_hub::begin()
+{
+    begun_ = true;
+    for (int fd : files_) empty_file(fd);
 }
 
 void output_hub::add_rank()
@@ -130,13 +147,18 @@ void output_hub::on_progress(const std::function<void()> &fn)
     for (byte_sink &s : sinks_) s.on_progress(fn);
 }
 
-bool output_hub::reader_gone() const { return sinks_[0].error() == EPIPE; }
+bool output_hub::reader_gone() const
+{
+    return std::any_of(std::begin(sinks_), std::end(sinks_), [](const byte_sink &s) { return s.error() == EPIPE; });
+}
 
 std::string output_hub::file_error() const
 {
-    if (int error = sinks_[0].error(); error && error != EPIPE && file_error_.empty())
-        return fmt::format("output is lost: stdout: {}", strerror(error));
-    return file_error_;
+    if (!file_error_.empty()) return file_error_;
+    for (int i = 0; i < 2; ++i)
+        if (int error = sinks_[i].error(); error && error != EPIPE)
+            return fmt::format("output is lost: {}: {}", i ? "stderr" : "stdout", strerror(error));
+    return {};
 }
 
 std::string output_hub::hidden_errors(unsigned rank) const

@@ -10,19 +10,23 @@
 
 namespace onesea::agent {
 
+// What it held before is gone, if it is a regular file.
+void empty_file(int fd);
+
 class output_hub {
   public:
-    // Opens the files of --output. Throws request_error.
+    // Opens the files of --output, and leaves in them what is there. Throws request_error.
     output_hub(event_loop &loop, const job_request &request, const placement &placed);
     ~output_hub();
 
+    void begin();    // the job starts: what the files held before is gone
     void add_rank(); // one more, placed by now; its trouble with files is told by file_error()
     void take(unsigned rank, int stream, std::string_view bytes); // stream 1 or 2; empty: it is closed
     void say(std::string_view line);                              // by the launcher, to stderr
     void show(std::string_view lines);                            // whole lines as they are, to stderr
     std::size_t queued() const;
     void on_progress(const std::function<void()> &fn);
-    bool reader_gone() const;       // nobody reads stdout any more
+    bool reader_gone() const;       // nobody reads stdout, or nobody stderr, any more
     std::string file_error() const; // "" if everything reached its file
 
     // The last lines that the rank wrote to stderr, "" if they were shown already.
@@ -36,7 +40,7 @@ class output_hub {
 
     const job_request &request_;
     const placement &placed_;
-    bool shown_;
+    bool shown_, begun_ = false;
     line_merger lines_[2];
     byte_sink sinks_[2];
     std::vector<int> files_; // rank * 2 + stream - 1

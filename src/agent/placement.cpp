@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks are numbered in blocks: the first node has the first ones. How many a node gets:
 //   --ppn K           K each, as many nodes as it takes
-//   slots given       as many as a host has slots, in order; a host without a number has one
-//   otherwise         equal shares, the first nodes one more
+//   slots given       as many as a host has slots, in order; a host without a number has one. Virtual nodes share
+//   theirs otherwise         equal shares, the first nodes one more
 // --nodes M on H hosts: the first M hosts if M <= H, else each host carries M/H virtual nodes. A node that would have
 // no rank is left out.
 #include "agent/placement.hpp"
@@ -24,19 +24,19 @@ bool has_slots(const job_request &r)
 
 unsigned ceil_div(unsigned a, unsigned b) { return (a + b - 1) / b; }
 
+// 0 for all: nobody gave a number.
+unsigned slots_of(const job_request &r, const host_slots &host) { return has_slots(r) ? std::max(1u, host.slots) : 0; }
+
 // Programs without a count get one rank each, or, if there is only one, what the hosts or --nodes and --ppn suggest.
 std::vector<unsigned> rank_counts(const job_request &r)
 {
     std::vector<unsigned> counts;
     for (const program &p : r.programs) counts.push_back(p.count ? p.count : 1);
     if (r.programs.size() == 1 && r.programs[0].count == 0) {
-        unsigned slots = 0;
-        for (const host_slots &h : r.hosts) slots += std::max(1u, h.slots);
         unsigned nodes = r.nodes ? r.nodes : std::max<unsigned>(1, unsigned(r.hosts.size()));
-        if (r.per_node)
-            counts[0] = r.per_node * nodes;
-        else
-            counts[0] = r.nodes && r.nodes > slots ? r.nodes : std::max(1u, slots);
+        unsigned slots = 0;
+        for (std::size_t h = 0; h < std::min<std::size_t>(nodes, r.hosts.size()); ++h) slots += slots_of(r, r.hosts[h]);
+        counts[0] = r.per_node ? r.per_node * nodes : slots ? slots : nodes;
     }
     return counts;
 }
@@ -44,7 +44,8 @@ std::vector<unsigned> rank_counts(const job_request &r)
 // The host of each node, and how many ranks it may take (0: no limit).
 std::vector<host_slots> list_nodes(const job_request &r, unsigned ranks)
 {
-    std::vector<host_slots> hosts = r.hosts;
+    std::vector<host_slots> hosts;
+    for (const host_slots &h : r.hosts) hosts.push_back({h.name, slots_of(r, h)});
     if (hosts.empty()) hosts.push_back({"localhost", 0});
     unsigned wanted = r.nodes;
     if (!wanted) {
@@ -55,11 +56,14 @@ std::vector<host_slots> list_nodes(const job_request &r, unsigned ranks)
         hosts.resize(wanted);
         return hosts;
     }
+    std::vector<unsigned> carried(hosts.size()), given(hosts.size());
+    const auto host_of = [&](unsigned node) { return std::size_t(node) * hosts.size() / wanted; };
+    for (unsigned i = 0; i < wanted; ++i) ++carried[host_of(i)];
     std::vector<host_slots> nodes;
     for (unsigned i = 0; i < wanted; ++i) {
-        const host_slots &host = hosts[std::size_t(i) * hosts.size() / wanted];
-        unsigned here = unsigned(ceil_div(wanted, unsigned(hosts.size())));
-        nodes.push_back({host.name, host.slots ? ceil_div(host.slots, here) : 0});
+        const std::size_t h = host_of(i);
+        const unsigned one_more = given[h]++ < hosts[h].slots % carried[h];
+        nodes.push_back({hosts[h].name, hosts[h].slots / carried[h] + one_more});
     }
     return nodes;
 }
@@ -69,7 +73,7 @@ std::vector<unsigned> by_slots(const std::vector<host_slots> &nodes, unsigned ra
     std::vector<unsigned> shares;
     unsigned left = ranks;
     for (const host_slots &n : nodes) {
-        shares.push_back(std::min(left, std::max(1u, n.slots)));
+        shares.push_back(std::min(left, n.slots));
         left -= shares.back();
     }
     if (left)

@@ -69,6 +69,22 @@ TEST(placement, slots_are_filled_in_order)
     EXPECT_THROW(map_of(request_for(7, 0, 0, "a:2,b:4")), request_error);
 }
 
+TEST(placement, virtual_nodes_share_the_slots_of_their_host)
+{
+    EXPECT_EQ(map_of(request_for(0, 3, 0, "a:4,b:2")), "a=0-1 a=2-3 b=4-5 ");
+    EXPECT_EQ(map_of(request_for(0, 4, 0, "a:4,b:4,c:4")), "a=0-1 a=2-3 b=4-7 c=8-11 ");
+    EXPECT_EQ(map_of(request_for(0, 4, 0, "a:3,b:3")), "a=0-1 a=2 b=3-4 b=5 ");
+    EXPECT_EQ(map_of(request_for(0, 4, 0, "a:4,b")), "a=0-1 a=2-3 b=4 ");
+    EXPECT_THROW(map_of(request_for(4, 2, 0, "a:3")), request_error);
+}
+
+TEST(placement, slots_of_hosts_that_are_left_out_do_not_count)
+{
+    EXPECT_EQ(map_of(request_for(0, 1, 0, "a:2,b:2")), "a=0-1 ");
+    EXPECT_EQ(map_of(request_for(0, 1, 0, "a,b")), "a=0 ");
+    EXPECT_THROW(map_of(request_for(3, 1, 0, "a:2,b:2")), request_error);
+}
+
 TEST(placement, more_nodes_than_hosts_are_virtual)
 {
     EXPECT_EQ(map_of(request_for(4, 4, 0, "a,b")), "a=0 a=1 b=2 b=3 ");

@@ -2,6 +2,7 @@
 #include "agent/profile_file.hpp"
 
 #include "agent/hosts.hpp"
+#include "agent/text_file.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -11,7 +12,6 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace onesea::agent {
 namespace {
@@ -84,6 +84,7 @@ profile profile_from(const nlohmann::json &sections)
 profile parse_profile(std::string_view text, std::string_view name)
 {
     try {
+        if (text.empty()) throw request_error("it is empty");
         nlohmann::json all = nlohmann::json::parse(text);
         if (!all.is_object()) throw request_error("a profile is a JSON object");
         check_format(all);
@@ -97,14 +98,7 @@ profile parse_profile(std::string_view text, std::string_view name)
     }
 }
 
-profile read_profile(const std::string &path)
-{
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (file) text << file.rdbuf();
-    if (!file || !text) throw request_error(fmt::format("the profile '{}' cannot be read: {}", path, strerror(errno)));
-    return parse_profile(text.str(), path);
-}
+profile read_profile(const std::string &path) { return parse_profile(read_text_file("profile", path), path); }
 
 std::string usual_profile()
 {
@@ -124,23 +118,48 @@ chosen_profile choose_profile(const std::string &wanted)
     return {read_profile(usual), usual};
 }
 
+namespace {
+
+std::string part_of(const std::string &path) { return path + ".part"; }
+
+[[noreturn]] void cannot_write(const std::string &path, const std::string &why)
+{
+    throw request_error(fmt::format("the profile '{}' cannot be written: {}", path, why));
+}
+
+} // namespace
+
+void prepare_profile(const std::string &path)
+{
+    std::error_code error;
+    if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
+    if (error) cannot_write(path, error.message());
+    if (!std::ofstream(part_of(path), std::ios::binary)) cannot_write(path, strerror(errno));
+    fs::remove(part_of(path), error);
+}
+
 void write_profile(const std::string &path, const profile &values, const nlohmann::ordered_json &about)
 {
     nlohmann::ordered_json all;
     all[format_key] = profile_format;
     all[about_key] = about;
     all.update(to_json(values));
-    const std::string part = path + ".part", old = path + ".old";
+    const std::string part = part_of(path), old = path + ".old";
     try {
         if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder);
         std::ofstream file(part, std::ios::binary);
         file << all.dump(2) << '\n';
         file.close();
-        if (!file) throw request_error(fmt::format("'{}' cannot be written: {}", part, strerror(errno)));
+        if (!file) {
+            const int error = errno;
+            std::error_code gone;
+            fs::remove(part, gone);
+            cannot_write(path, strerror(error));
+        }
         if (fs::exists(path)) fs::copy_file(path, old, fs::copy_options::overwrite_existing);
         fs::rename(part, path);
     } catch (const fs::filesystem_error &e) {
-        throw request_error(fmt::format("the profile '{}' cannot be written: {}", path, e.code().message()));
+        cannot_write(path, e.code().message());
     }
 }
 

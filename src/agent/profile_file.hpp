@@ -36,6 +36,9 @@ struct chosen_profile {
 // request_error.
 chosen_profile choose_profile(const std::string &wanted);
 
+// Throws request_error if write_profile() could not write there now. Makes the folder.
+void prepare_profile(const std::string &path);
+
 // Writes it whole or not at all; what was there is kept as PATH.old. Makes the folder. Throws request_error.
 void write_profile(const std::string &path, const profile &values, const nlohmann::ordered_json &about);
 

@@ -102,5 +102,24 @@ TEST(profile_file, is_found_where_users_keep_their_settings)
     unsetenv("XDG_CONFIG_HOME");
 }
 
+TEST(profile_file, where_it_cannot_be_written_is_told_beforehand)
+{
+    folder f;
+    prepare_profile(f.path + "/new/profile.json");
+    EXPECT_TRUE(std::filesystem::is_empty(f.path + "/new"));
+    EXPECT_THROW(prepare_profile("/dev/null/profile.json"), request_error);
+    EXPECT_THROW(write_profile("/dev/null/profile.json", {}, {}), request_error);
+}
+
+TEST(profile_file, an_empty_one_is_told_to_be_empty)
+{
+    try {
+        parse_profile("", "p.json");
+        FAIL();
+    } catch (const request_error &e) {
+        EXPECT_STREQ(e.what(), "profile 'p.json': it is empty");
+    }
+}
+
 } // namespace
 } // namespace onesea::agent

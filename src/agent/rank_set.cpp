@@ -66,10 +66,13 @@ bool has_ended(idtype_t type, pid_t pid, siginfo_t *told)
 
 void no_wait(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
-bool is_directory(const std::string &path)
+// "" if a process can start in it.
+std::string lacks_directory(const std::string &path)
 {
     struct stat info;
-    return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+    if (stat(path.c_str(), &info) != 0) return strerror(errno);
+    if (!S_ISDIR(info.st_mode)) return strerror(ENOTDIR);
+    return access(path.c_str(), X_OK) == 0 ? "" : strerror(errno);
 }
 
 } // namespace
@@ -107,14 +110,17 @@ rank_set::prepared rank_set::find(const node_program &program, bool used, const 
     const variables *changes[] = {&program.environment};
     ready.environment = merge_environment(environ, changes);
     ready.directory = program.directory;
-    if (used && !ready.directory.empty() && !is_directory(ready.directory)) {
-        if (program.directory_required)
-            throw request_error(fmt::format("the directory '{}' is not there", ready.directory));
-        warn(fmt::format("there is no directory '{}'; the ranks start in the login directory", ready.directory));
+    if (const std::string wrong = used && !ready.directory.empty() ? lacks_directory(ready.directory) : "";
+        !wrong.empty()) {
+        const std::string text = fmt::format("nothing can start in the directory '{}': {}", ready.directory, wrong);
+        if (program.directory_required) throw request_error(text);
+        warn(text + "; the ranks start in the login directory");
         ready.directory.clear();
     }
     const std::string &name = program.argv[0];
-    int status = used ? find_program(name, value_of(ready.environment, "PATH"), ready.directory, &ready.path) : 0;
+    std::string search_path = value_of(ready.environment, "PATH");
+    if (search_path.empty()) search_path = usual_search_path;
+    int status = used ? find_program(name, search_path, ready.directory, &ready.path) : 0;
     if (status == 127) throw request_error(fmt::format("program '{}' not found", name), 127);
     if (status) throw request_error(fmt::format("program '{}' is not executable", name), status);
     return ready;
@@ -173,11 +179,13 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
     request.cpus = cpus ? &*cpus : nullptr;
     request.mask = &mask;
     const char *step = "";
-    int error = start_process(request, &p.pid, &step);
-    if (error)
-        throw request_error(
-            fmt::format("program '{}' cannot be started: {}: {}", request.argv[0], step, strerror(error)),
-            strcmp(step, "execve") == 0 ? 126 : status_launcher);
+    if (int error = start_process(request, &p.pid, &step)) {
+        const bool in_execve = strcmp(step, "execve") == 0;
+        throw request_error(fmt::format("program '{}' cannot be started: {}: {}{}", request.argv[0], step,
+                                        strerror(error),
+                                        in_execve && error == ENOENT ? " (the interpreter that it names)" : ""),
+                            in_execve ? 126 : status_launcher);
+    }
     p.out[0].fd = out.read.release();
     p.out[1].fd = err.read.release();
     p.in = in.write.release();
@@ -282,8 +290,8 @@ void rank_set::signal_all(int number)
         if (!p.alive) continue;
         siginfo_t told;
         if (number == SIGTERM || number == SIGKILL) p.asked |= !has_ended(P_PID, p.pid, &told);
-        kill(-p.pid, number);
-        if (number == SIGKILL) kill(p.pid, number); // it may have left its group
+        const bool left_its_group = kill(-p.pid, number) != 0;
+        if (left_its_group || number == SIGKILL) kill(p.pid, number);
     }
 }
 

@@ -132,6 +132,13 @@ TEST(environment, later_changes_win_and_an_outer_job_is_left_out)
     EXPECT_EQ(merge_environment(base, changes), (std::vector<std::string>{"A=10", "ONESEA_LOG=info", "B=2", "C="}));
 }
 
+TEST(environment, what_the_launcher_sets_for_each_rank_cannot_be_set)
+{
+    const variables wished{{"ONESEA_RANK", "9"}, {"ONESEA_BIRTH", "x"}, {"ONESEA_LOG", "info"}};
+    const variables *changes[] = {&wished};
+    EXPECT_EQ(merge_environment(nullptr, changes), (std::vector<std::string>{"ONESEA_LOG=info"}));
+}
+
 TEST(environment, file_lines)
 {
     EXPECT_EQ(parse_env_file("# c\nA=1\n\nB=x=y\r\n", "f"), (variables{{"A", "1"}, {"B", "x=y"}}));

@@ -50,7 +50,7 @@ bool prepare_failed(child_work &work)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != work.parent) _exit(127); // it has died meanwhile
     }
-    signal(SIGPIPE, SIG_DFL);
+    for (int ignored_by_us : {SIGPIPE, SIGXFSZ}) signal(ignored_by_us, SIG_DFL);
     for (int fd : r.keep)
         if (fails(work, "fcntl", fcntl(fd, F_SETFD, 0) == 0)) return true;
     if (fails(work, "dup2", move_to(r.in, 0) >= 0 && move_to(r.out, 1) >= 0 && move_to(r.err, 2) >= 0)) return true;

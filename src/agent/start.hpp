@@ -24,6 +24,8 @@ struct start_request {
 // Starts it in a process group of its own. 0, or the error of the step that failed; *step says which.
 int start_process(const start_request &request, pid_t *pid, const char **step);
 
+inline constexpr const char *usual_search_path = "/usr/bin:/bin"; // where PATH is not set
+
 // The file that a shell would run for `name`. 0, or the shell's status for it: 127 not found, 126 found but not
 // executable.
 int find_program(const std::string &name, const std::string &search_path, const std::string &directory,

@@ -130,10 +130,11 @@ TEST(run_spawn, what_cannot_be_started_is_refused_with_the_reason_and_the_job_go
         {{"-n", "2", "--nodes", "2"},
          {"1", no_interpreter},
          "SEA_ERR_SYSTEM: sea_spawn: program '" + no_interpreter +
-             "' cannot be started: execve: No such file or directory\n"},
+             "' cannot be started: execve: No such file or directory (the interpreter that it names)\n"},
         {{},
          {"0", "true", "/no/such/directory"},
-         "SEA_ERR_SYSTEM: sea_spawn: the directory '/no/such/directory' is not there\n"},
+         "SEA_ERR_SYSTEM: sea_spawn: nothing can start in the directory '/no/such/directory': No such file or "
+         "directory\n"},
         {{}, {"1", "true"}, "SEA_ERR_INVALID: sea_spawn: there is no node 1; the job has 1\n"},
         {{}, {"-2", "true"}, "SEA_ERR_INVALID: sea_spawn: there is no node -2; the job has 1\n"},
         {{}, {"0", ""}, "SEA_ERR_INVALID: sea_spawn: the arguments do not begin with a program\n"},

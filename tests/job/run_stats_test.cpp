@@ -174,6 +174,27 @@ TEST(run_stats, a_file_that_cannot_be_written_is_named_before_anything_starts)
     EXPECT_NE(o.err.find("/dev/full"), std::string::npos) << o.err;
 }
 
+// The JSON of this job is longer than what stdio keeps before it writes.
+TEST(run_stats, a_full_disk_costs_neither_output_nor_the_status_of_a_rank_that_failed)
+{
+    auto o = onesea({"run", "--stats=/dev/full", "-n", "4", "--on-death", "continue", "sh", "-c",
+                     fmt::format("{}; head -c 300000 /dev/zero; exit $ONESEA_RANK", ONESEA_COUNTED)});
+    EXPECT_TRUE(o.status >= 1 && o.status <= 3) << o.status;
+    EXPECT_NE(o.err.find("'/dev/full' could not be written: No space left on device"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find(fmt::format("exited with status {}", o.status)), std::string::npos) << o.err;
+    EXPECT_GE(o.out.size(), 1'200'000u);
+}
+
+TEST(run_stats, a_start_that_fails_leaves_the_file_of_the_run_before)
+{
+    scratch s;
+    const std::string file = s.write("stats.json", std::string(100'000, ' '));
+    EXPECT_EQ(onesea({"run", "--stats=" + file, "/no/such/program"}).status, 127);
+    EXPECT_EQ(s.read("stats.json").size(), 100'000u);
+    EXPECT_EQ(onesea({"run", "--stats=" + file, "true"}).status, 0);
+    EXPECT_LT(s.read("stats.json").size(), 10'000u);
+}
+
 TEST(run_stats, counts_of_a_lost_agent_are_said_to_be_lost)
 {
     command c({"run", "--stats", "-n", "2", "--nodes", "2", "sh", "-c", "echo ready; sleep 30"});

@@ -127,7 +127,39 @@ TEST(run_stop, death_of_an_agent_ends_the_job_with_a_message)
         EXPECT_EQ(o.status, 125);
         EXPECT_LT(o.seconds, 10);
         EXPECT_NE(o.err.find("agent of node"), std::string::npos) << o.err;
+        EXPECT_NE(o.err.find("has ended unexpectedly: killed by signal 9 (Killed)"), std::string::npos) << o.err;
         EXPECT_TRUE(c.nothing_left()) << nodes << " nodes";
+    }
+}
+
+TEST(run_stop, a_last_line_without_end_is_shown_when_its_agent_dies)
+{
+    command c({"run", "-n", "2", "--stdin", "none", "sh", "-c",
+               "printf \"last words of $ONESEA_RANK\"; echo up >&2; exec sleep 60"});
+    ASSERT_TRUE(c.wait_for("up\nup\n"));
+    auto agents = c.agents();
+    ASSERT_EQ(agents.size(), 1u);
+    usleep(100'000); // the words come through another pipe
+    kill(agents[0], SIGKILL);
+    auto o = c.wait();
+    for (const char *words : {"last words of 0", "last words of 1"})
+        EXPECT_NE(o.out.find(words), std::string::npos) << o.out;
+}
+
+// A terminal that is closed, or a batch system that warns, does not wait until the ranks run.
+TEST(run_stop, a_signal_while_hosts_are_being_reached_is_not_lost)
+{
+    scratch s;
+    const std::vector<std::string> variables{
+        "ONESEA_RSH=" + s.write("slow", "#!/bin/sh\necho reached >&2\nsleep 1\nshift\nexec sh -c \"$*\"\n", true)};
+    for (int number : {SIGHUP, SIGUSR1}) {
+        command c({"run", "--host", "far", "--iface", "lo", "sleep", "30"}, "", variables);
+        usleep(500'000);
+        c.send(number);
+        auto o = c.wait();
+        EXPECT_EQ(o.status, 128 + number) << o.err;
+        EXPECT_LT(o.seconds, 20);
+        EXPECT_TRUE(c.nothing_left());
     }
 }
 

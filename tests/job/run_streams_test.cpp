@@ -130,6 +130,16 @@ TEST(run_streams, files_hold_the_very_bytes)
     }
 }
 
+TEST(run_streams, a_start_that_fails_leaves_the_files_of_the_run_before)
+{
+    scratch s;
+    ASSERT_EQ(onesea({"run", "--quiet", "--output", s.path("out"), "-n", "1", "echo", "precious"}).status, 0);
+    EXPECT_EQ(onesea({"run", "--output", s.path("out"), "/no/such/program"}).status, 127);
+    EXPECT_EQ(s.read("out/rank.0.out"), "precious\n");
+    ASSERT_EQ(onesea({"run", "--quiet", "--output", s.path("out"), "-n", "1", "echo", "new"}).status, 0);
+    EXPECT_EQ(s.read("out/rank.0.out"), "new\n");
+}
+
 TEST(run_streams, a_quiet_jobs_last_words_are_shown_when_it_fails)
 {
     scratch s;
@@ -167,6 +177,24 @@ TEST(run_streams, a_reader_that_goes_away_ends_the_job)
     std::string script = s.write("pipe.sh", fmt::format("{} run -n 2 yes | head -n 3; echo over\n", ONESEA_COMMAND));
     auto o = onesea({"run", "sh", script}); // a job in a job, too
     EXPECT_EQ(o.out, "y\ny\ny\nover\n");
+}
+
+TEST(run_streams, a_reader_of_errors_that_goes_away_ends_the_job)
+{
+    scratch s;
+    std::string script = s.write("pipe.sh", fmt::format("({} run -n 2 sh -c 'yes >&2'; echo $? >{}) 2>&1 | head -n 1\n",
+                                                        ONESEA_COMMAND, s.path("status")));
+    EXPECT_EQ(onesea({"run", "sh", script}).out, "y\n");
+    EXPECT_EQ(s.read("status"), "141\n");
+}
+
+TEST(run_streams, errors_that_cannot_be_written_are_no_success)
+{
+    scratch s;
+    std::string script = s.write("full.sh", fmt::format("{} run sh -c 'head -c 200000 /dev/zero >&{}' >{} 2>{}\n"
+                                                        "echo $?\n",
+                                                        ONESEA_COMMAND, 2, "/dev/null", "/dev/full"));
+    EXPECT_EQ(onesea({"run", "sh", script}).out, "125\n");
 }
 
 // The numbers from 1 on, without a gap, perhaps cut off.

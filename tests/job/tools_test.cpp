@@ -22,6 +22,30 @@ TEST(tools, version_and_help)
         EXPECT_NE(o.out.find(option), std::string::npos) << option;
 }
 
+TEST(tools, what_cannot_be_printed_is_no_success)
+{
+    scratch s;
+    const std::string script = s.write("full.sh", fmt::format("{0} \"$@\" >/dev/full\necho $?\n", ONESEA_COMMAND));
+    for (const std::vector<std::string> &words :
+         {std::vector<std::string>{"version"}, {"run", "--help"}, {"run", "--dry-run", "true"}}) {
+        std::vector<std::string> all{"run", "sh", script};
+        all.insert(all.end(), words.begin(), words.end());
+        auto o = onesea(all);
+        EXPECT_EQ(o.out, "125\n") << words[0];
+        EXPECT_NE(o.err.find("stdout cannot be written: No space left on device"), std::string::npos) << o.err;
+    }
+}
+
+TEST(tools, a_limit_of_file_sizes_is_told)
+{
+    scratch s;
+    const std::string script =
+        s.write("limit.sh", fmt::format("ulimit -f 1000\n{0} doctor\n{0} run true\n", ONESEA_COMMAND));
+    auto o = onesea({"run", "sh", script});
+    EXPECT_NE(o.out.find("memfd works, but not with 1 TiB"), std::string::npos) << o.out;
+    EXPECT_NE(o.err.find("(raise the limit of file sizes: ulimit -f)"), std::string::npos) << o.err;
+}
+
 TEST(tools, doctor_tells_every_check_with_a_state)
 {
     auto o = onesea({"doctor", "--json"}, "", {"ONESEA_LGO=x"});
