@@ -13,6 +13,14 @@ constexpr std::size_t least_joinable = 1200, most_joinable = 16 * 1024; // bytes
 
 bool set(int fd, int level, int name, int value) { return setsockopt(fd, level, name, &value, sizeof value) == 0; }
 
+// False: there is not as much to be had. The forced form ignores the system's limit.
+bool set_buffer_like(int main, int fd, int name, int forced)
+{
+    const int given = option_of(main, SOL_SOCKET, name); // twice what was asked for
+    if (!set(fd, SOL_SOCKET, forced, given / 2)) set(fd, SOL_SOCKET, name, given / 2);
+    return option_of(fd, SOL_SOCKET, name) >= given;
+}
+
 } // namespace
 
 int option_of(int fd, int level, int name)
@@ -33,16 +41,14 @@ int express_socket::open_like(int main)
     own.size = sizeof own.v6;
     if (getsockname(main, &own.any, &own.size) != 0) return -1;
     const bool v4 = own.any.sa_family == AF_INET;
-    const int given = option_of(main, SOL_SOCKET, SO_RCVBUF); // twice what was asked for
     int fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
-    if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, given / 2)) set(fd, SOL_SOCKET, SO_RCVBUF, given / 2);
+    const bool roomy = set_buffer_like(main, fd, SO_RCVBUF, SO_RCVBUFFORCE);
+    set_buffer_like(main, fd, SO_SNDBUF, SO_SNDBUFFORCE);
     const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6, discover = v4 ? IP_MTU_DISCOVER : IPV6_MTU_DISCOVER;
     set(fd, level, discover, option_of(main, level, discover));
     gro_ = option_of(main, IPPROTO_UDP, UDP_GRO) == 1 && set(fd, IPPROTO_UDP, UDP_GRO, 1);
-    if (option_of(fd, SOL_SOCKET, SO_RCVBUF) >= given && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) &&
-        bind(fd, &own.any, own.size) == 0)
-        return fd;
+    if (roomy && set(fd, SOL_SOCKET, SO_REUSEPORT, 1) && bind(fd, &own.any, own.size) == 0) return fd;
     ::close(fd);
     return -1;
 }

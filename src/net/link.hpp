@@ -53,6 +53,7 @@ struct datagram {
     std::span<std::byte> room;    // given by who builds: packets that fit are put together here, not in `small`
     std::vector<std::byte> whole; // where there is no room
     std::size_t train = 0;        // it goes in datagrams of that length; 0: it is one
+    bool asks = false;            // for an acknowledgement
     bool lasting = false;         // its pieces stay as they are until it is acknowledged
 };
 
@@ -79,7 +80,7 @@ class link {
     const direction_keys &keys_in() const { return config_.in; }
     const direction_keys &keys_out() const { return config_.out; }
     // Nothing got lost lately: datagrams may share their fate.
-    bool trusts() const { return clean_ >= config_.trust << doubts_ && unanswered_probes_ == 0; }
+    bool trusts() const { return trust_.holds(config_.trust) && unanswered_probes_ == 0; }
 
     // False: nothing can be built now that could not be built before.
     bool send(const outgoing &message);
@@ -142,6 +143,7 @@ class link {
         enum : std::uint8_t { flying, resolved, lost } state = flying;
         std::uint8_t part = 0;
         bool probe = false;
+        std::uint8_t suspicion = 0; // if it is lost
     };
     struct piece { // of what goes again
         std::uint64_t bundle = 0;
@@ -176,7 +178,7 @@ class link {
     round_trip rtt_;
     congestion_window congestion_;
     unsigned unanswered_probes_ = 0;
-    std::uint32_t clean_ = 0;        // packets acknowledged since the last loss
+    path_trust trust_;
     std::uint32_t most_content_ = 0; // of a packet now
     std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
     std::uint64_t probe_from_ = 0; // the probe timer runs from here
@@ -190,7 +192,6 @@ class link {
     };
     ring_queue<settling> settling_;
     std::uint32_t peer_waits_ = 0; // the newest packet that is there has a number so much above largest_acked_
-    std::uint8_t doubts_ = 0;      // losses while there were trains; each doubles the time until there are again
     std::uint8_t probes_due_ = 0;
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
@@ -198,7 +199,6 @@ class link {
     bool last_asked_ : 1 = false;                      // for an acknowledgement: the newest packet
     bool hurried_ : 1 = false;                         // somebody waits: one has to ask
     bool rest_follows_ : 1 = false;
-    bool any_lost_ : 1 = false;
     std::uint8_t asked_ = 0;
     bool any_in_ = false, ack_now_ = false;
     bool company_over_ = false;     // an acknowledgement has ended the wait for company
@@ -212,6 +212,7 @@ class link {
     number_window<bundle_window> bundles_done_;
     struct held_bundle { // it comes in parts, or before its turn
         std::uint64_t packet = 0;
+        std::uint64_t at = 0;   // when that came
         unsigned parts = 0;     // 0: all of it is there
         std::uint64_t come = 0; // of them; bit by index
         std::vector<std::byte> content;
@@ -243,6 +244,8 @@ class link {
     void build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, datagram *result);
     void send_again(bundle *b, unsigned part);
     void send_in_parts(bundle *b);
+    void queue_again(const piece &p);
+    bool again_may_go(std::size_t more);
     bool build_again(std::uint64_t now, datagram *result);
     bool find_next_again();
     std::size_t charge_of(const piece &again);
@@ -261,7 +264,8 @@ class link {
     void drop_acked();
     void take_ack(const ack_view &ack, std::uint64_t now);
     void packet_acked(sent_packet &p);
-    void note_loss();
+    void suspect(sent_packet &p, std::uint64_t now);
+    void confirm_losses();
     void note_round_trip(std::uint64_t ns, std::uint64_t peer_delay);
     void note_newest(const ack_block &ack);
     std::uint64_t newest_behind(const sent_packet &p) const;
@@ -274,7 +278,7 @@ class link {
     void let_go(held_bundles::iterator held);
     void execute(std::span<const std::byte> content);
     void run_held();
-    void note_executed(std::uint64_t packet);
+    void note_executed(std::uint64_t packet, std::uint64_t at);
     void note_bundle_executed(std::uint64_t bundle);
     bool one_word_tells_all() const;
     std::uint64_t ack_word(unsigned index) const;

@@ -4,6 +4,7 @@
 #include "net/simnet.hpp"
 
 #include <gtest/gtest.h>
+#include <memory>
 #include <vector>
 
 using namespace onesea;
@@ -13,7 +14,7 @@ namespace {
 
 struct side final : sink {
     simnet *net = nullptr;
-    bool answers = false;
+    bool answers = false, flushes = false;
     std::vector<std::byte> answer;
     int requests = 0;
     std::size_t got = 0;
@@ -27,6 +28,7 @@ struct side final : sink {
         m.bytes = answer.size();
         m.borrow = !answer.empty();
         net->send(1, m);
+        if (flushes) net->flush(1);
     }
 };
 
@@ -247,4 +249,70 @@ TEST(link, is_told_at_once_of_the_last_of_what_waited_for_the_window)
         ASSERT_TRUE(net.run([&] { return all.back().status == SEA_OK; }, start + second));
         EXPECT_LT(net.now() - start, ack_delay) << messages << " messages";
     }
+}
+
+// What goes while a packet is executed does not acknowledge it yet.
+TEST(link, acknowledges_at_once_also_a_packet_whose_execution_sends_something)
+{
+    ASSERT_TRUE(crypto_ready());
+    side asks, answers;
+    simnet net(1, {}, asks, answers);
+    answers.net = &net;
+    answers.answers = answers.flushes = true;
+    for (int i = 0; i < 20; ++i) {
+        told there;
+        const std::uint64_t start = net.now();
+        net.send(0, there.message(i % 2));
+        ASSERT_TRUE(net.run([&] { return there.status == SEA_OK; }, start + second));
+        EXPECT_LE(net.now() - start, i % 2 ? 2 * ack_delay : ack_delay / 2);
+    }
+    EXPECT_EQ(net.at(0).counts().probes, 0u);
+}
+
+// The first of three arrives last. The other two have waited for it, which is not the network's time.
+TEST(link, counts_the_time_that_packets_have_waited_for_another_as_the_peers)
+{
+    ASSERT_TRUE(crypto_ready());
+    constexpr std::uint64_t late = 5 * microsecond;
+    side to, back;
+    simnet net(1, {}, back, to);
+    told all[4];
+    net.send(0, all[3].message(false));
+    ASSERT_TRUE(net.run([&] { return all[3].status == SEA_OK; }, net.now() + second));
+    const std::uint64_t usual = net.at(0).round_trips().longest;
+    net.run([] { return false; }, net.now() + millisecond);
+    unsigned nth = 0;
+    net.set_lateness([&](int from, unsigned) { return from == 0 && nth++ == 0 ? late : 0; });
+    for (int i = 0; i < 3; ++i) {
+        outgoing m = all[i].message(false);
+        m.ordered = true;
+        net.send(0, m);
+        net.flush(0);
+    }
+    ASSERT_TRUE(net.run([&] { return all[2].status == SEA_OK; }, net.now() + second));
+    EXPECT_EQ(net.at(0).counts().packets_lost, 0u);
+    EXPECT_EQ(net.at(0).round_trips().longest, usual);
+}
+
+// The kernel has refused a packet that has nothing but the question; nothing is under way that would bring the link
+// back.
+TEST(link, asks_again_when_its_question_was_refused)
+{
+    ASSERT_TRUE(crypto_ready());
+    side to, back;
+    simnet net(1, {}, back, to);
+    told there;
+    net.send(0, there.message(true));
+    ASSERT_TRUE(net.run([&] { return there.status == SEA_OK; }, net.now() + second));
+    net::link &l = net.at(0);
+    ASSERT_EQ(l.deadline(), never);
+    auto d = std::make_unique<datagram>();
+    l.hurry(true);
+    ASSERT_TRUE(l.build(net.now(), d.get()));
+    l.unbuild(*d);
+    EXPECT_LE(l.deadline(), net.now());
+    const std::uint8_t before = net.at(1).asked();
+    ASSERT_TRUE(net.run([&] { return net.at(1).asked() != before; }, net.now() + millisecond));
+    EXPECT_FALSE(net.run([] { return false; }, never)) << "once";
+    EXPECT_EQ(net.at(1).asked(), std::uint8_t(before + 1));
 }

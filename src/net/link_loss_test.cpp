@@ -3,6 +3,7 @@
 #include "net/link_world.hpp"
 
 #include <fmt/format.h>
+#include <memory>
 #include <utility>
 
 using namespace onesea;
@@ -16,6 +17,18 @@ constexpr std::size_t wide_grant = 768 * 1024;
 void grant_much(world &w)
 {
     for (int side : {0, 1}) w.net.at(side).set_grant(wide_grant);
+}
+
+// Both know round trip and grant, and trust the path if `packets` are enough for that.
+void warm_up(world &w, unsigned packets)
+{
+    grant_much(w);
+    for (unsigned i = 0; i < packets; ++i) {
+        w.a.ask(8, false, false, false);
+        ASSERT_TRUE(w.finish());
+    }
+    w.b.ask(8, false, false, false);
+    ASSERT_TRUE(w.finish());
 }
 
 } // namespace
@@ -126,4 +139,107 @@ TEST(link, finds_several_lost_ones_that_ordered_packets_wait_for)
     w.expect_all_good();
     EXPECT_EQ(w.net.at(0).counts().probes, 0u);
     EXPECT_LT(w.net.now() - begin, least_probe);
+}
+
+// A window is full of what waits behind it, and nothing of that is acknowledged before it is there: it goes again
+// though the loss has made the window smaller than what is under way.
+TEST(link, repairs_a_loss_before_a_full_window_of_ordered_packets_without_a_probe)
+{
+    for (bool trains : {false, true})
+        for (unsigned hit = 0; hit < 500; hit += 25) {
+            SCOPED_TRACE(fmt::format("datagram {}, {}", hit, trains ? "trains" : "datagrams"));
+            world w(1, {}, secure_mode::auth, 1472, default_give_up, {&usual_tuning, &usual_tuning}, trains);
+            warm_up(w, 10);
+            unsigned sent = 0;
+            w.net.set_verdict([&](int from, unsigned) { return from != 0 || sent++ != hit; });
+            w.a.ask(1'000'000, true, true, false);
+            ASSERT_TRUE(w.finish());
+            w.expect_all_good();
+            EXPECT_EQ(w.net.at(0).counts().probes, 0u);
+        }
+}
+
+// Two neighbours of a window are lost, and the second of them again. What waited for it has been taken for lost
+// meanwhile, and goes after it, though it was found earlier.
+TEST(link, repairs_the_lowest_loss_first_when_its_repair_was_lost)
+{
+    world w(1);
+    warm_up(w, 10);
+    const auto begin = w.net.now();
+    unsigned sent = 0, window = 0;
+    w.net.set_verdict([&](int from, unsigned) {
+        if (from != 0) return true;
+        window += w.net.now() == begin;
+        const unsigned nth = sent++;
+        return nth != 20 && nth != 21 && (w.net.now() == begin || nth != window + 1);
+    });
+    w.a.ask(1'000'000, true, true, false);
+    ASSERT_TRUE(w.finish());
+    w.expect_all_good();
+    EXPECT_GT(window, 50u);
+    EXPECT_GT(w.net.at(0).counts().packets_lost, 3u);
+    EXPECT_EQ(w.net.at(0).counts().probes, 0u);
+}
+
+namespace {
+
+constexpr std::uint32_t trust = 256;
+
+std::unique_ptr<world> with_trust()
+{
+    auto w = std::make_unique<world>(1, sim_rates{}, secure_mode::auth, 1472, default_give_up,
+                                     std::array{&usual_tuning, &usual_tuning}, true, trust);
+    warm_up(*w, trust);
+    return w;
+}
+
+// Six packets at once: the first `late` of them arrive behind the others, one is lost unless it has a higher number.
+void send_six(world &w, unsigned late, unsigned lost)
+{
+    unsigned sent = 0;
+    w.net.set_verdict([&](int from, unsigned) { return from != 0 || sent++ != lost; });
+    w.net.set_lateness([&](int from, unsigned) { return from == 0 && sent <= late ? 15 * microsecond : 0; });
+    for (int i = 0; i < 6; ++i) {
+        w.a.ask(1000, false, false, false);
+        w.net.flush(0);
+    }
+    ASSERT_TRUE(w.finish());
+    w.net.set_verdict({});
+    w.net.set_lateness({});
+    w.expect_all_good();
+}
+
+} // namespace
+
+// It has gone again, but it was no loss: it takes nothing away.
+TEST(link, trusts_the_path_as_before_when_what_it_took_for_lost_was_late)
+{
+    const auto w = with_trust();
+    net::link &l = w->net.at(0);
+    ASSERT_TRUE(l.trusts());
+    const std::size_t in_one = l.most_in_one_send();
+    for (unsigned late = 1; late <= 2; ++late) {
+        SCOPED_TRACE(late);
+        const std::uint64_t spurious = l.counts().spurious;
+        send_six(*w, late, 6);
+        EXPECT_EQ(l.counts().spurious, spurious + late);
+        EXPECT_TRUE(l.trusts());
+        EXPECT_GE(l.most_in_one_send(), in_one);
+    }
+}
+
+// Of two that were taken for lost one was late, the other one lost.
+TEST(link, does_not_take_a_loss_back_for_another_packet_that_was_late)
+{
+    for (unsigned lost : {0u, 1u}) {
+        SCOPED_TRACE(lost);
+        const auto w = with_trust();
+        net::link &l = w->net.at(0);
+        const std::size_t in_one = l.most_in_one_send();
+        send_six(*w, 2, lost);
+        EXPECT_EQ(l.counts().spurious, 1u);
+        EXPECT_EQ(l.counts().packets_lost, 2u);
+        EXPECT_FALSE(l.trusts());
+        EXPECT_LT(l.most_in_one_send(), in_one);
+    }
 }

@@ -26,19 +26,18 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
     ++counts_.packets_in;
     last_heard_ = now;
     silence_ = 0;
-    bool first = !any_in_ || number > largest_in_;
-    if (first && any_in_ && number > largest_in_ + 1) ack_now_ |= (packet.header.flags & packet_flags::bundle) != 0;
     if (packet.header.flags & packet_flags::bundle) {
-        unacked_in_ += std::uint32_t(charge_of(packet.content.size() + header_bytes + cipher_.tag_size()));
-        ack_now_ |= asks;
-        ack_at_ = std::min(ack_at_, now + ack_delay);
+        const bool gap = any_in_ && number > largest_in_ + 1;
         take_bundle(packet);
+        // Not earlier: what goes while it is executed does not acknowledge it.
+        ack_now_ |= gap;
+        unacked_in_ += std::uint32_t(charge_of(packet.content.size() + header_bytes + cipher_.tag_size()));
+        ack_at_ = std::min(ack_at_, now + ack_delay);
     } else {
-        ack_now_ |= asks;
-        note_executed(number);
+        note_executed(number, now);
     }
+    ack_now_ |= asks;
     asked_ = std::uint8_t(asked_ + asks); // after its frames: it asks for their answers, too
-    if (any_in_ && largest_in_ == number) largest_in_at_ = now;
     if (packet.header.ack_bytes) take_ack(packet.ack, now);
     settle_ready();
     if (packet.header.flags & packet_flags::close) peer_closed_ = true;
@@ -66,12 +65,14 @@ void link::postpone_ack(std::uint64_t now)
     ack_at_ = std::min(ack_at_, now + hold_limit);
 }
 
-void link::note_executed(std::uint64_t packet)
+// `at`: when it came.
+void link::note_executed(std::uint64_t packet, std::uint64_t at)
 {
     packets_done_.mark(packet);
     if (any_in_ && packet <= largest_in_) return;
     if (any_in_ ? packet != largest_in_ + 1 : packet != 0) unbroken_from_ = packet;
     largest_in_ = packet;
+    largest_in_at_ = at;
     any_in_ = true;
 }
 
@@ -86,7 +87,7 @@ void link::take_bundle(const packet_view &packet)
 {
     const std::uint64_t number = packet.header.bundle;
     if (bundles_done_.seen(number)) {
-        note_executed(packet.header.number);
+        note_executed(packet.header.number, last_heard_);
         ack_now_ = true; // the acknowledgement was lost, or is late
         return;
     }
@@ -102,6 +103,7 @@ void link::take_bundle(const packet_view &packet)
     if (held == held_.end()) return;
     held->second.parts = 0;
     held->second.packet = packet.header.number;
+    held->second.at = last_heard_;
     std::memcpy(held->second.content.data(), packet.content.data(), packet.content.size());
 }
 
@@ -114,7 +116,7 @@ void link::run_bundle(const packet_header &h, std::span<const std::byte> content
 {
     execute(content);
     note_bundle_executed(h.bundle); // not earlier: an acknowledgement built meanwhile says what was executed
-    note_executed(h.number);
+    note_executed(h.number, last_heard_);
     if (!held_.empty()) run_held();
 }
 
@@ -151,10 +153,11 @@ void link::take_part(const packet_view &packet)
     if (b.content.size() != part.whole || b.parts != part.count) return;
     std::memcpy(b.content.data() + range_of(part).from, packet.content.data(), packet.content.size());
     b.come |= 1ull << part.index;
-    if (unsigned(std::popcount(b.come)) < b.parts) return note_executed(packet.header.number);
+    if (unsigned(std::popcount(b.come)) < b.parts) return note_executed(packet.header.number, last_heard_);
     if (!check_frames(b.content)) return;
     b.parts = 0;
     b.packet = packet.header.number;
+    b.at = last_heard_;
     if (is_early(packet.header)) return;
     const auto content = std::exchange(b.content, {});
     held_bytes_ -= std::uint32_t(content.size());
@@ -181,7 +184,7 @@ void link::run_held()
         held_bytes_ -= std::uint32_t(ready.mapped().content.size());
         execute(ready.mapped().content);
         note_bundle_executed(ready.key());
-        note_executed(ready.mapped().packet);
+        note_executed(ready.mapped().packet, ready.mapped().at);
         ack_now_ = true;
     }
 }
@@ -224,10 +227,13 @@ void link::drop_acked()
     while (!sent_.empty() && sent_.front().state == sent_packet::resolved) sent_.pop_front();
     // what was taken for lost is remembered for a while, in case it was only late
     while (!sent_.empty() && sent_.front().state == sent_packet::lost &&
-           sent_.front().number + replay_window < next_packet_)
+           sent_.front().number + replay_window < next_packet_) {
         sent_.pop_front();
+        confirm_losses();
+    }
     if (!bundles_.empty()) return;
     sent_.clear(); // second copies of what has been executed: nobody will tell of them any more
+    confirm_losses();
     in_flight_ = 0;
     loss_check_at_ = never;
 }
@@ -242,23 +248,36 @@ void link::packet_acked(sent_packet &p)
 {
     if (p.state == sent_packet::lost) {
         ++counts_.spurious;
-        congestion_.spurious(p.at);
+        if (trust_.was_late(p.suspicion)) congestion_.spurious(p.at);
     } else {
         in_flight_ -= p.charge;
         if (bundle *b = find(p.bundle)) b->landed(p.part);
         congestion_.acked(p.charge, in_flight_ + 2 * p.charge >= congestion_.bytes() / 2);
     }
     p.state = sent_packet::resolved;
-    clean_ += std::max<std::uint32_t>(1, p.charge / std::uint32_t(max_datagram_ + packet_overhead));
-    if (doubts_ && clean_ >= (config_.trust << doubts_) * forgive_after) --doubts_;
+    trust_.came(std::max<std::uint32_t>(1, p.charge / std::uint32_t(max_datagram_ + packet_overhead)), config_.trust);
     if (bundle *b = find(p.bundle)) part_acked(b, p.part);
 }
 
-void link::note_loss()
+// Taken for lost; it may have been overtaken, and come late.
+void link::suspect(sent_packet &p, std::uint64_t now)
 {
-    if (clean_ >= config_.trust << doubts_ && doubts_ < most_doubts) ++doubts_;
-    clean_ = 0;
-    any_lost_ = true;
+    p.state = sent_packet::lost;
+    p.suspicion = trust_.suspect(config_.trust);
+    congestion_.lost(p.at, now);
+    in_flight_ -= p.charge;
+    ++counts_.packets_lost;
+    if (bundle *b = find(p.bundle)) {
+        b->landed(p.part);
+        send_again(b, p.part);
+    }
+}
+
+// One of those that were taken for lost is lost indeed, or nobody will tell.
+void link::confirm_losses()
+{
+    trust_.confirm();
+    congestion_.confirm();
 }
 
 // What the peer says it has held the acknowledgement back for is not the network's.
@@ -284,12 +303,16 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         if (!told && !done) continue;
         if (!told && p.state == sent_packet::lost) { // it was lost indeed; another packet brought its bundle
             p.state = sent_packet::resolved;
+            confirm_losses();
             continue;
         }
         const bool measures = told && p.number == ack.fixed.largest && p.state == sent_packet::flying;
         if (measures && now > p.at) // a packet that went within a burst may be newer than the burst's time
             note_round_trip(now - p.at, ack.fixed.delay_ns);
-        if (in_words && !told) note_loss(); // a probe brought its bundle
+        if (in_words && !told) { // a probe brought its bundle
+            trust_.lost(config_.trust);
+            congestion_.confirm();
+        }
         packet_acked(p);
         any = true;
     }
@@ -337,16 +360,8 @@ void link::find_lost(std::uint64_t now)
             loss_check_at_ = std::min(loss_check_at_, late);
             continue;
         }
-        p.state = sent_packet::lost;
+        suspect(p, now);
         lost = true;
-        in_flight_ -= p.charge;
-        ++counts_.packets_lost;
-        note_loss();
-        congestion_.lost(p.at, now);
-        if (bundle *b = find(p.bundle)) {
-            b->landed(p.part);
-            send_again(b, p.part);
-        }
     }
     if (lost) adapt_to_path();
 }

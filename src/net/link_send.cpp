@@ -178,15 +178,23 @@ std::size_t link::charge_of(const piece &again)
     return charge_of((again.part ? most_in_part() : find(again.bundle)->bytes) + around);
 }
 
+// The next one, behind so much more that is under way. What waits for the lowest bundle may be all that is under way,
+// and none of it would be acknowledged before that bundle is there.
+bool link::again_may_go(std::size_t more)
+{
+    const piece &p = again_.front();
+    const std::size_t before = in_flight_ + more;
+    return p.bundle == first_bundle_ || before == 0 || before + charge_of(p) <= window();
+}
+
 // What fills the window asks as the last one does: the peer may have no reason yet to answer.
 bool link::build_again(std::uint64_t now, datagram *result)
 {
-    if (!find_next_again()) return false;
+    if (!find_next_again() || !again_may_go(0)) return false;
     const piece p = again_.front();
     const std::size_t charge = charge_of(p);
-    if (!window_open(charge)) return false;
     again_.pop_front();
-    const bool ask = !find_next_again() || in_flight_ + charge + charge_of(again_.front()) > window();
+    const bool ask = !find_next_again() || !again_may_go(charge);
     build_packet(find(p.bundle), p.part, now, ask, result);
     return true;
 }
@@ -196,14 +204,22 @@ void link::send_again(bundle *b, unsigned part)
 {
     if (b->acked) return;
     if (!part && needs_train(*b)) return send_in_parts(b);
-    if (part || b->in_flight == 0) again_.push_back({b->number, part});
+    if (part || b->in_flight == 0) queue_again({b->number, part});
+}
+
+// The lowest first, for which the others may wait.
+void link::queue_again(const piece &p)
+{
+    again_.push_back(p);
+    for (std::size_t i = again_.size() - 1; i > 0 && again_[i].bundle < again_[i - 1].bundle; --i)
+        std::swap(again_[i], again_[i - 1]);
 }
 
 void link::send_in_parts(bundle *b)
 {
     b->cuts = parts_of(*b);
     for (unsigned part = 1; part <= b->cuts; ++part)
-        if (!((b->parts_done | b->parts_flying) & bit_of(part))) again_.push_back({b->number, part});
+        if (!((b->parts_done | b->parts_flying) & bit_of(part))) queue_again({b->number, part});
 }
 
 bool link::build_probe(std::uint64_t now, datagram *result)
@@ -359,7 +375,7 @@ void gather(const datagram &d, std::byte *to)
 
 // What a program changes between tag and copy does not arrive, and would not the next time either if it went in the
 // same way: so what goes again is tagged in the copy that is sent, and so is all for a while after a loss.
-bool link::in_one_piece(const bundle &b) const { return b.tried || (any_lost_ && !trusts()); }
+bool link::in_one_piece(const bundle &b) const { return b.tried || (trust_.any_lost() && !trusts()); }
 
 // Adds the tag to what was laid out.
 void link::seal(datagram *d, std::uint64_t number, bool in_one_piece)
@@ -410,7 +426,7 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
         header.flags |= packet_flags::first | packet_flags::more;
         header.train = std::uint16_t(max_datagram_);
     }
-    last_asked_ = ask;
+    result->asks = last_asked_ = ask;
     if (ask && outbox_.empty()) hurried_ = false;
     result->train = header.train;
     const std::size_t limit = header.train ? std::max<std::size_t>(most_content_ + around, body) : max_datagram_;
@@ -448,6 +464,7 @@ void link::build_ack(std::uint64_t now, datagram *result, std::uint8_t flags)
     header.ack_bytes = std::uint16_t(write_ack_block(result->head + header_bytes, now, max_ack_bytes));
     write_header(result->head, header);
     result->train = 0;
+    result->asks = flags & packet_flags::ask_ack;
     lay_out(result, header_bytes + header.ack_bytes, nullptr);
     seal(result, header.number, true);
     ++counts_.packets_out;
@@ -470,9 +487,9 @@ bool link::build_broken(std::uint64_t now, datagram *result)
 
 void link::unbuild(const datagram &d)
 {
-    ack_now_ |= any_in_;                       // it may have carried one
-    hurried_ |= last_asked_ && in_flight_ > 0; // it may have been the question
-    last_asked_ = false;
+    ack_now_ |= any_in_; // it may have carried one
+    hurried_ |= d.asks;
+    last_asked_ = last_asked_ && !d.asks;
     if (sent_.empty() || sent_.back().number != d.number) return;
     sent_packet p = sent_.back();
     sent_.pop_back();
@@ -480,7 +497,7 @@ void link::unbuild(const datagram &d)
     if (p.probe) ++probes_due_;
     if (bundle *b = find(p.bundle)) {
         b->landed(p.part);
-        again_.push_front({p.bundle, p.part});
+        queue_again({p.bundle, p.part});
     }
 }
 

@@ -262,7 +262,9 @@ void net_transport::hurry(int rank, bool answers)
     peer *p = find(rank);
     if (!p || closed_) return;
     p->link->hurry(answers);
-    if (p->link->may_build()) pump(*p, io_.now());
+    if (!p->link->may_build()) return;
+    activate(*p); // the kernel may refuse it
+    pump(*p, io_.now());
 }
 
 void net_transport::pump(peer &p, nanoseconds now)

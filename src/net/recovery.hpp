@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round-trip time, probe timer and congestion window of a link (RFC 9002, sections 5 to 7, with our constants).
+// Round-trip time, probe timer and congestion window of a link (RFC 9002, sections 5 to 7, with our constants), and how
+// far it trusts its path.
 #pragma once
 
 #include "net/constants.hpp"
@@ -44,9 +45,9 @@ class round_trip {
 };
 
 // NewReno: doubles per round trip until the first loss, then grows by a packet per round trip and shrinks once for each
-// round with a loss, to 0.7 as CUBIC does (RFC 9438). A loss that turns out to be none is undone. The window does not
-// go below some sends of the kernel's segmentation: one of them may be lost as a whole, and what comes behind must show
-// it.
+// round with a loss, to 0.7 as CUBIC does (RFC 9438). That is undone when all that was taken for lost turns out to have
+// been late. The window does not go below some sends of the kernel's segmentation: one of them may be lost as a whole,
+// and what comes behind must show it.
 class congestion_window {
   public:
     std::size_t bytes() const { return window_; }
@@ -54,18 +55,23 @@ class congestion_window {
     void acked(std::size_t bytes, bool was_limiting)
     {
         if (!was_limiting) return;
-        window_ += window_ < threshold_ ? bytes : bytes * 1500 / window_ + 1;
-        window_ = std::min(window_, most);
+        const std::size_t more = window_ < threshold_ ? bytes : bytes * 1500 / window_ + 1;
+        window_ = std::uint32_t(std::min<std::size_t>(window_ + more, most));
     }
     // `sent_at`: of the lost packet. One reaction for all packets that were sent before the last one.
     void lost(std::uint64_t sent_at, std::uint64_t now)
     {
         if (sent_at <= reacted_at_) return;
-        before_ = window_;
-        threshold_before_ = threshold_;
+        if (before_ == 0) {
+            before_ = window_;
+            threshold_before_ = threshold_;
+        }
         reacted_at_ = now;
         window_ = threshold_ = std::max(window_ * 7 / 10, least);
     }
+    // Something of it is lost indeed: the reaction stays.
+    void confirm() { before_ = 0; }
+    // All of it has come. `sent_at`: of one of its packets.
     void spurious(std::uint64_t sent_at)
     {
         if (before_ == 0 || sent_at > reacted_at_) return;
@@ -75,9 +81,71 @@ class congestion_window {
     }
 
   private:
-    static constexpr std::size_t least = 128 * 1024, most = 16 << 20;
-    std::size_t window_ = first_window, threshold_ = most, before_ = 0, threshold_before_ = 0;
+    static constexpr std::uint32_t least = 128 * 1024, most = 16 << 20;
+    std::uint32_t window_ = first_window, threshold_ = most;
+    std::uint32_t before_ = 0, threshold_before_ = 0; // the first reaction that may still be undone
     std::uint64_t reacted_at_ = 0;
+};
+
+// The path is trusted when `enough` datagrams have come since the last loss, twice as many after each loss that hit
+// while it was trusted. A packet that is taken for lost is a suspect first, since it may be late: what suspects have
+// cost is given back when all of them have come, and is gone when one of them is lost indeed.
+class path_trust {
+  public:
+    bool holds(std::uint32_t enough) const { return now_.clean >= enough << now_.doubts; }
+    bool any_lost() const { return now_.any_lost; }
+
+    void came(std::uint32_t datagrams, std::uint32_t enough)
+    {
+        now_.add(datagrams);
+        if (now_.doubts && now_.clean >= (enough << now_.doubts) * forgive_after) --now_.doubts;
+    }
+    void lost(std::uint32_t enough)
+    {
+        lose(enough);
+        confirm();
+    }
+    // Returns the suspicion that was_late() wants to know.
+    std::uint8_t suspect(std::uint32_t enough)
+    {
+        if (suspects_++ == 0) before_ = now_;
+        lose(enough);
+        return suspicion_;
+    }
+    void confirm()
+    {
+        suspects_ = 0;
+        ++suspicion_;
+    }
+    // True: it was the last suspect, and none is lost.
+    bool was_late(std::uint8_t suspicion)
+    {
+        if (suspicion != suspicion_ || suspects_ == 0 || --suspects_ > 0) return false;
+        before_.doubts = std::min(before_.doubts, now_.doubts);
+        const std::uint32_t since = now_.clean;
+        now_ = before_;
+        now_.add(since);
+        return true;
+    }
+
+  private:
+    struct state {
+        std::uint32_t clean = 0; // datagrams since the last loss, as far as they can be counted
+        std::uint8_t doubts = 0; // losses while it was trusted
+        bool any_lost = false;
+
+        void add(std::uint32_t datagrams) { clean += std::min(datagrams, UINT32_MAX - clean); }
+    };
+    state now_, before_; // the first suspect
+    std::uint16_t suspects_ = 0;
+    std::uint8_t suspicion_ = 0; // counts what was confirmed: a suspect of before that is none of those of now
+
+    void lose(std::uint32_t enough)
+    {
+        if (holds(enough) && now_.doubts < most_doubts) ++now_.doubts;
+        now_.clean = 0;
+        now_.any_lost = true;
+    }
 };
 
 } // namespace onesea::net

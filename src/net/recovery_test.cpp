@@ -160,3 +160,93 @@ TEST(congestion_window, is_restored_once_and_only_by_packets_from_before_the_los
     c.spurious(20);
     EXPECT_LE(c.bytes(), before);
 }
+
+TEST(congestion_window, is_restored_to_what_it_was_before_all_that_was_no_loss)
+{
+    congestion_window c;
+    const std::size_t before = c.bytes();
+    c.lost(10, 100);
+    c.lost(150, 200);
+    c.spurious(150);
+    EXPECT_EQ(c.bytes(), before);
+}
+
+TEST(congestion_window, stays_small_after_a_loss_that_was_one)
+{
+    congestion_window c;
+    c.lost(10, 100);
+    const std::size_t small = c.bytes();
+    c.confirm();
+    c.spurious(10);
+    EXPECT_EQ(c.bytes(), small);
+    c.lost(150, 200);
+    c.spurious(150);
+    EXPECT_EQ(c.bytes(), small) << "the next one is undone alone";
+}
+
+constexpr std::uint32_t enough = 256;
+
+TEST(path_trust, comes_with_what_has_come_and_takes_twice_as_long_after_each_loss)
+{
+    path_trust t;
+    for (std::uint32_t times = 1; times <= 8; times *= 2) {
+        for (std::uint32_t i = 0; i < enough * times; ++i) {
+            EXPECT_FALSE(t.holds(enough));
+            t.came(1, enough);
+        }
+        EXPECT_TRUE(t.holds(enough));
+        t.lost(enough);
+        t.lost(enough); // while it is not trusted: that doubles nothing
+    }
+}
+
+TEST(path_trust, is_as_before_when_all_suspects_were_late)
+{
+    path_trust t;
+    t.came(enough, enough);
+    const std::uint8_t first = t.suspect(enough), second = t.suspect(enough);
+    EXPECT_TRUE(t.any_lost());
+    EXPECT_FALSE(t.was_late(second));
+    EXPECT_FALSE(t.holds(enough));
+    EXPECT_TRUE(t.was_late(first));
+    EXPECT_TRUE(t.holds(enough));
+    EXPECT_FALSE(t.any_lost());
+    t.lost(enough);
+    t.came(2 * enough - 1, enough);
+    EXPECT_FALSE(t.holds(enough)) << "the first loss";
+    t.came(1, enough);
+    EXPECT_TRUE(t.holds(enough));
+}
+
+// Nor does one that was suspected with it clear another that is suspected later.
+TEST(path_trust, is_gone_when_one_of_the_suspects_was_lost)
+{
+    path_trust t;
+    t.came(enough, enough);
+    const std::uint8_t first = t.suspect(enough);
+    t.suspect(enough);
+    t.confirm();
+    EXPECT_FALSE(t.was_late(first));
+    EXPECT_FALSE(t.holds(enough));
+    t.came(2 * enough, enough);
+    ASSERT_TRUE(t.holds(enough));
+    const std::uint8_t later = t.suspect(enough);
+    EXPECT_FALSE(t.was_late(first));
+    EXPECT_FALSE(t.holds(enough));
+    EXPECT_TRUE(t.was_late(later));
+    EXPECT_TRUE(t.holds(enough));
+}
+
+TEST(path_trust, lasts_however_much_comes)
+{
+    constexpr std::uint32_t half = 1u << 31;
+    path_trust t;
+    for (int i = 0; i < 4; ++i) {
+        t.came(half, enough);
+        EXPECT_TRUE(t.holds(enough));
+    }
+    const std::uint8_t suspicion = t.suspect(enough);
+    t.came(half, enough);
+    EXPECT_TRUE(t.was_late(suspicion));
+    EXPECT_TRUE(t.holds(enough));
+}

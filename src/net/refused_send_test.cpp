@@ -101,6 +101,24 @@ TEST_F(refused_send, is_tried_again_soon_where_it_was_a_question)
     EXPECT_LT(now - begin, ack_delay);
 }
 
+// Nothing is under way, and the peer has been silent for long.
+TEST_F(refused_send, is_tried_again_soon_where_it_was_a_question_to_a_silent_peer)
+{
+    warm_up();
+    wait_for w;
+    outgoing slow = put(0, little, &w);
+    slow.bytes = 8;
+    slow.at_leisure = true;
+    ends[0]->send(1, slow);
+    ASSERT_TRUE(run([&] { return w.status != 1; }, now + second));
+    run([] { return false; }, now + second);
+    ports[0].takes = 0;
+    ends[0]->hurry(1, true);
+    ASSERT_EQ(ports[0].refused, 1u);
+    ports[0].takes = ~0u;
+    EXPECT_LE(time_until_it_sends(), retry_send);
+}
+
 using sleeping_transport = refused_send;
 TEST_F(sleeping_transport, tells_its_port_when_it_wakes)
 {

@@ -3,7 +3,7 @@
 //
 // Datagrams really are sealed, copied into an inbox that is as small as a socket buffer, checked and opened, as the UDP
 // driver does it. A side that is stopped takes nothing out of its inbox and runs no timers. `verdict` can decide about
-// each datagram before chance does.
+// each datagram before chance does, `lateness` make it arrive behind later ones.
 #pragma once
 
 #include "net/train.hpp"
@@ -25,6 +25,7 @@ struct sim_rates {
 class simnet {
   public:
     using decide = std::function<bool(int from, unsigned nth)>; // false: the nth datagram of that side is lost
+    using put_off = std::function<nanoseconds(int from, unsigned nth)>;
 
     simnet(std::uint64_t seed, const sim_rates &rates, sink &sink0, sink &sink1, secure_mode mode = secure_mode::auth,
            std::size_t datagram_limit = 1472, nanoseconds give_up = default_give_up,
@@ -57,6 +58,7 @@ class simnet {
     std::uint64_t refused() const { return refused_; }
     std::uint64_t lent() const { return lent_; } // datagrams of which pages went instead of copies
     void set_verdict(decide d) { verdict_ = std::move(d); }
+    void set_lateness(put_off l) { lateness_ = std::move(l); }
     void stop(int side, nanoseconds until) { sides_[side].stopped_until = until; }
     void partition(nanoseconds until) { partition_until_ = until; }
     void set_rates(const sim_rates &rates) { rates_ = rates; }
@@ -126,6 +128,7 @@ class simnet {
     end sides_[2];
     std::priority_queue<flying> wire_;
     decide verdict_;
+    put_off lateness_;
     nanoseconds now_ = 1 * second, partition_until_ = 0;
     std::uint64_t order_ = 0, refused_ = 0, lent_ = 0;
     bool taking_ = false;
@@ -158,11 +161,13 @@ class simnet {
 
     void put_on_wire(int from, std::span<const iovec> pieces, std::size_t size, bool lasting)
     {
-        if (verdict_ && !verdict_(from, sides_[from].sent++)) return;
+        const unsigned nth = sides_[from].sent++;
+        if (verdict_ && !verdict_(from, nth)) return;
         if (now_ < partition_until_ || chance(rates_.loss)) return;
         for (int copies = chance(rates_.dup) ? 2 : 1; copies > 0; --copies) {
             flying f{now_ + rates_.delay, order_++, 1 - from, std::vector<std::uint64_t>(size / 8 + 1), size, {}};
             if (rates_.jitter) f.at += random_() % rates_.jitter;
+            if (lateness_) f.at += lateness_(from, nth);
             auto *to = reinterpret_cast<std::byte *>(f.words.data());
             std::size_t at = 0;
             for (const iovec &piece : pieces) {

@@ -301,6 +301,15 @@ TEST(socket_io, looks_everywhere_once_after_a_sleep)
     EXPECT_EQ(got, numbers(1, 4));
 }
 
+TEST(socket_io, gives_the_express_socket_buffers_as_large_as_those_of_the_main_one)
+{
+    open_socket a, b;
+    socket_io io(a.socket.fd, false);
+    ASSERT_TRUE(io.prefer(b.where));
+    for (int buffer : {SO_RCVBUF, SO_SNDBUF})
+        EXPECT_EQ(option_of(io.wake_fds()[1], SOL_SOCKET, buffer), option_of(a.socket.fd, SOL_SOCKET, buffer));
+}
+
 TEST(socket_io, seldom_tries_again_where_no_express_socket_can_be_had)
 {
     sockaddr_in own{};
