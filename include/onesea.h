@@ -87,7 +87,8 @@ typedef struct sea_config {
 /* Joins the job that the launcher made, or makes a job of one. `config` may be NULL. Not collective; call once, before
  * every other function but those marked "any time". On return the memory of all ranks can be used, also of ranks that
  * have not called it yet. A process that is forked from a rank is no rank: there every call gives SEA_ERR_STATE.
- * Errors: SEA_ERR_STATE (called already), SEA_ERR_LAUNCH, SEA_ERR_MEMORY, SEA_ERR_SYSTEM. */
+ * A job of one may be tried again after an error. Errors: SEA_ERR_STATE (called already, or a call that failed has used
+ * up this rank's way into its job), SEA_ERR_LAUNCH, SEA_ERR_MEMORY, SEA_ERR_SYSTEM. */
 int sea_init(const sea_config *config);
 
 /* Ends this rank's part: completes its operations, waits for all ranks of the job that live, releases everything. Those
@@ -108,7 +109,8 @@ __attribute__((noreturn))
 void sea_abort(int code, const char *text);
 
 /* Limits every blocking call of this thread that has no time-out argument to `seconds`; SEA_FOREVER (the default)
- * removes the limit. A call that runs into it returns SEA_ERR_TIMEOUT; what it had started goes on. */
+ * removes the limit. A call that runs into it returns SEA_ERR_TIMEOUT; what it had started goes on, but a collective's
+ * team has ended then, for all its members (see there). */
 #define SEA_FOREVER (-1.0)
 int sea_set_timeout(double seconds);
 
@@ -284,7 +286,8 @@ int sea_wait_all(sea_op *ops, int n, double seconds);
 int sea_wait_some(sea_op *ops, int n, int *indices, int *count, double seconds);
 
 /* Remote completion of all that this rank has started towards `rank` (all ranks): on return the effects are visible.
- * Returns the first error of an operation without a handle since the last fence that covered it. */
+ * Returns the first error of an operation without a handle since the last fence that covered it. SEA_ERR_TIMEOUT (with
+ * sea_set_timeout()) leaves such errors to the next fence. */
 int sea_fence(int rank);
 int sea_fence_all(void);
 
@@ -301,8 +304,11 @@ int sea_poll(void);
 /* ---- Transfers -------------------------------------------------------------------------------------------------- */
 /* All: zero bytes are allowed, check their addresses not at all, and complete at once with their counters. Errors of
  * all: SEA_ERR_ADDRESS, SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_ACCESS, SEA_ERR_HANDLE (bad `after`); on an
- * error found by the call nothing has been written. Data is not converted. Concurrent access to the same bytes without
- * synchronisation gives any mix of them; aligned 8-byte puts and gets inside a node are not torn. */
+ * error found by the call nothing has been written, unless other parts of the same operation were good: pieces, rows of
+ * a box, the data before a signal or a target counter. A range lies in one allocation or registration. A long put to
+ * another node that leaves one may end with SEA_ERR_ADDRESS and have written what is allocated behind it. Data is not
+ * converted. Concurrent access to the same bytes without synchronisation gives any mix of them; aligned 8-byte puts and
+ * gets inside a node are not torn. */
 
 /* Writes `bytes` from this process's memory to a global address.
  *
@@ -494,9 +500,14 @@ int sea_team_member(sea_team team, int member);
 
 /* ---- Collectives ------------------------------------------------------------------------------------------------ */
 /* Called by all members of a team in the same order, by one thread per team at a time. Buffers are any memory of the
- * process. They synchronise no more than their data needs and imply no fence. A member that dies lets the others'
- * calls return SEA_ERR_DEAD. `bytes` is the size of one member's part. Input and output may be the same buffer where
- * their sizes are equal, but must not overlap otherwise. */
+ * process. They synchronise no more than their data needs, but that those whose data flows one way wait for all others
+ * now and then (after 32 calls or 16 MiB), and imply no fence. `bytes` is the size of one member's part. Input and
+ * output may be the same buffer where their sizes are equal, but must not overlap otherwise.
+ *
+ * A member that dies lets the others' calls return SEA_ERR_DEAD. One that gives a call up (SEA_ERR_TIMEOUT, with
+ * sea_set_timeout(); SEA_ERR_MEMORY; SEA_ERR_INVALID where members call different things) ends the team for all: the
+ * calls that members are in, or their next ones, return that status, and all later ones. That holds for SEA_TEAM_WORLD,
+ * too. Matched messages of the team go on; sea_team_create() makes a new team of the same ranks, and asks nobody. */
 
 typedef enum sea_type {
     SEA_INT8 = 0, SEA_UINT8, SEA_INT16, SEA_UINT16, SEA_INT32, SEA_UINT32, SEA_INT64, SEA_UINT64, SEA_FLOAT, SEA_DOUBLE

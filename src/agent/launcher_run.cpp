@@ -194,7 +194,7 @@ std::string launcher::killed_by(unsigned node)
     const node_link &link = *nodes_[node];
     for (int looks = 0; looks < 20 && !link.reaped; ++looks) {
         if (looks > 0) usleep(1000);
-        kill_what_agents_left();
+        reap();
     }
     if (!link.reaped || !WIFSIGNALED(link.wait_status)) return {};
     const int number = WTERMSIG(link.wait_status);
@@ -235,10 +235,11 @@ void launcher::reap()
 // is theirs. What the guard over ssh does elsewhere.
 void launcher::kill_what_agents_left()
 {
-    const auto lost = [](const auto &n) { return n->reaped && !n->done; };
-    const auto before = std::count_if(nodes_.begin(), nodes_.end(), lost);
     reap();
-    if (std::count_if(nodes_.begin(), nodes_.end(), lost) == before) return;
+    bool any = false;
+    for (const auto &n : nodes_)
+        if (n->reaped && !n->done) any |= !std::exchange(n->cleared, true);
+    if (!any) return;
     std::vector<pid_t> spared = foreign_children_;
     for (const auto &n : nodes_)
         if (!n->reaped) spared.push_back(n->pid());

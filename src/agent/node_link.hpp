@@ -37,6 +37,7 @@ class node_link {
 
     // Filled in by the launcher as the conversation goes on.
     bool said_hello = false, ready = false, failed = false, done = false, ended = false, reaped = false;
+    bool cleared = false;  // it has died, and what it left has been killed
     unsigned silent_s = 0; // seconds without a word from it while one is awaited
     int wait_status = 0;
     std::string machine, own_address, launcher_address, address;

@@ -24,7 +24,7 @@ enum class frame_type : std::uint8_t {
     copy,    // position: source offset here; payload: u64 target address, u64 length, u64 position of the counter there
              // (0: none); answered by done
     signal,  // aux: 0 set, 1 add; position: offset of the word; payload: u64 value; wants `signals` if more follow.
-             // Not executed if data of the operation `id` was refused
+             // Not executed if data of the operation `id` was refused, or at position 0: it failed at its origin
     done,    // aux: status (as two's complement); ends operation `id`
     alloc,   // payload: u64 bytes; answered by value or done
     free_heap, // position: offset; answered by done

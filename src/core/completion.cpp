@@ -46,7 +46,11 @@ void message_ended(operation *op, int status)
     part_done(op, SEA_OK);
 }
 
-void bump(sea_counter *counter) { std::atomic_ref(counter->value).fetch_add(1, std::memory_order_acq_rel); }
+void bump(sea_counter *counter)
+{
+    std::atomic_ref(counter->value).fetch_add(1, std::memory_order_seq_cst);
+    engine().shm->wake_owner(counter);
+}
 
 namespace {
 
@@ -183,18 +187,50 @@ void start_who_waits_for_all()
         e.startable.push_back(oldest->index);
 }
 
+namespace {
+
+// Where its peer counts one that has not begun, by what it waits for.
+std::uint32_t &count_of_deferred(const operation *op)
+{
+    peer &p = engine().peer_of(op->target);
+    return op->after != SEA_OP_NONE ? p.unmet : p.held_back;
+}
+
+// run_startable() is under way.
+class starting_others {
+  public:
+    starting_others() { engine().starting_others = true; }
+    ~starting_others() { engine().starting_others = false; }
+    starting_others(const starting_others &) = delete;
+    starting_others &operator=(const starting_others &) = delete;
+};
+
+} // namespace
+
+void defer(operation *op)
+{
+    op->state = operation::phase::deferred;
+    if (!op->external) ++count_of_deferred(op);
+}
+
 void run_startable()
 {
     auto &e = engine();
+    if (e.starting_others) return; // what the start of one has ended lets start is seen by the loop below
+    const starting_others now;
     while (!e.startable.empty()) {
         operation *op = e.operations.at(e.startable.front());
         e.startable.pop_front();
         if (op->state != operation::phase::deferred) continue;
+        if (!op->external) --count_of_deferred(op);
         operation *before = op->after == SEA_OP_ALL ? nullptr : e.operations.find(op->after);
         if (op->after == SEA_OP_ALL) --e.waiting_for_all;
         op->after = SEA_OP_NONE;
         if (before && before->status != SEA_OK) op->failed_start = before->status;
-        if (op->failed_start == SEA_OK && held_by_order(op)) continue;
+        if (op->failed_start == SEA_OK && held_by_order(op)) {
+            ++count_of_deferred(op);
+            continue;
+        }
         auto start = std::move(op->start);
         if (op->failed_start != SEA_OK) {
             complete(op, op->failed_start);

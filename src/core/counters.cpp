@@ -40,6 +40,7 @@ int sea_counter_set(sea_counter *counter, uint64_t value)
     if (int s = check("sea_counter_set", counter)) return s;
     __atomic_store_n(&counter->value, value, __ATOMIC_SEQ_CST);
     nudge();
+    engine().shm->wake_owner(counter);
     return SEA_OK;
 }
 

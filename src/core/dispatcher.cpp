@@ -137,18 +137,40 @@ void dispatch()
     }
 }
 
+// From the threads that are made meanwhile: the program's handlers of them run in its own.
+class signals_kept_out {
+  public:
+    signals_kept_out()
+    {
+        sigset_t all;
+        sigfillset(&all);
+        // Its own faults end the process if they are blocked, though the program may live on them.
+        for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, fault);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~signals_kept_out() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    signals_kept_out(const signals_kept_out &) = delete;
+    signals_kept_out &operator=(const signals_kept_out &) = delete;
+
+  private:
+    sigset_t before_;
+};
+
 } // namespace
+
+std::thread own_thread(std::function<void()> run)
+{
+    const signals_kept_out here;
+    std::thread made(std::move(run));
+    pthread_setname_np(made.native_handle(), "onesea");
+    return made;
+}
 
 void start_dispatcher()
 {
     auto &s = engine().sleep;
     s.stop = false;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    s.dispatcher = std::thread(dispatch);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(s.dispatcher.native_handle(), "onesea");
+    s.dispatcher = own_thread(dispatch);
 }
 
 void stop_dispatcher()
@@ -162,6 +184,7 @@ void stop_dispatcher()
     }
     wake_dispatcher();
     if (s.dispatcher.joinable()) s.dispatcher.join();
+    s.stands_in.stop();
 }
 
 } // namespace onesea::core

@@ -16,12 +16,14 @@
 #include "core/operation.hpp"
 #include "core/raw_space.hpp"
 #include "core/sleeping.hpp"
+#include "core/stand_in.hpp"
 #include "shm/arena.hpp"
 #include "shm/shm_transport.hpp"
 
 #include <array>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -61,6 +63,8 @@ class fence_habit {
 // What this rank keeps of a rank that it has dealt with.
 struct peer {
     std::uint32_t unfinished[2] = {0, 0}; // operations by epoch; a fence starts a new epoch and waits for the old one
+    std::uint32_t unmet = 0;              // of these, those whose start condition is open,
+    std::uint32_t held_back = 0;          // and those that only wait for their turn; see order.cpp
     std::uint32_t turns = 0;              // of the epoch
     std::uint8_t epoch = 0;
     std::uint32_t ordered = 0;           // unfinished operations with SEA_ORDERED
@@ -106,6 +110,7 @@ class engine_state final : public sink {
     operation_table operations;
     handler_queue handlers;
     std::deque<std::uint32_t> startable; // deferred operations whose condition has come true
+    bool starting_others = false;        // they are being started further up the stack
     std::uint32_t quick_unfinished = 0;  // puts without an operation
     std::uint32_t at_leisure = 0;        // unfinished operations whose end nothing asked for
     std::uint32_t waiting_for_all = 0;   // operations that wait for all earlier ones
@@ -146,7 +151,7 @@ class engine_state final : public sink {
     sea_error_fn on_error = nullptr;
     void *on_error_context = nullptr;
 
-    // progress.cpp, dispatcher.cpp
+    // progress.cpp, dispatcher.cpp, stand_in.cpp
     struct sleeping_state {
         std::condition_variable_any changed;
         std::atomic<int> waiters{0};      // threads in wait()
@@ -170,6 +175,7 @@ class engine_state final : public sink {
         bool oversubscribed = false;
         std::atomic<bool> stop{false};
         std::thread dispatcher;
+        stand_in stands_in; // for it, while handlers of the program keep it
     } sleep;
 
     std::unique_ptr<counts_page> counts;                   // stays mapped to the end of the process
@@ -204,6 +210,7 @@ operation *begin_external(int target, const sea_opts *opts); // counted by no fe
 int check_after(const sea_opts *opts);
 enum class start_time : std::uint8_t { now, later, never };
 start_time when_to_start(operation *op); // later: it has been queued behind what it waits for. never: it has ended
+void defer(operation *op);               // it has been queued so
 void begin_start(operation *op);
 void end_start(operation *op);
 template <class Start>
@@ -215,7 +222,7 @@ void run_or_defer(operation *op, Start &&start)
         start(op);
         return end_start(op);
     case start_time::later:
-        op->state = operation::phase::deferred;
+        defer(op);
         op->start = std::forward<Start>(start);
         return;
     case start_time::never:
@@ -236,6 +243,7 @@ void bump(sea_counter *counter);
 // ---- order.cpp: of operations with SEA_ORDERED; for others all of it does nothing ----
 
 void wait_in_line(operation *op);  // its start condition is open; later ones wait behind it
+bool line_stands(const peer &p);   // what waits in line there waits for an open start condition
 bool held_by_order(operation *op); // it could start, but waits in line: it will be among the startable
 void order_started(operation *op); // its parts, or more of them, are on their way
 void order_ended(operation *op);
@@ -268,6 +276,8 @@ nanoseconds deadline_after(double seconds);
 void start_dispatcher();
 void stop_dispatcher();
 void wake_dispatcher();
+// No handler of the program's signals runs there. Throws std::system_error.
+std::thread own_thread(std::function<void()> run);
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local bool is_dispatcher; // this thread
 
 // Ends a call that started `op` as its options say: hands out the handle, returns, or waits.
@@ -280,6 +290,8 @@ void start_put(operation *op, place target, const void *source, std::size_t byte
 void start_get(operation *op, void *target, place source, std::size_t bytes, bool ordered);
 // op->signals, behind its data and only if all of that was good.
 void start_signals(operation *op);
+// The position of one that is not to be executed: it only ends what the target remembers of pieces that it has refused.
+inline constexpr std::uint64_t no_signal = 0;
 // Adds 1 to a counter somewhere, with nobody waiting for it.
 void internal_signal(const operation *behind);
 // A message of `op`: fills in id and delivery, counts them. By its execution it ends, or by an answer to it.

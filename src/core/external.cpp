@@ -100,7 +100,7 @@ static void start_others()
     const bool any = !engine().startable.empty();
     if (any) run_startable();
     notify_progress();
-    if (any) wake_if_late(engine_held);
+    if (any && !engine().starting_others) wake_if_late(engine_held);
 }
 
 void end_external(engine_held_t, std::uint64_t id, int status, std::string text)

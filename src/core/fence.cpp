@@ -76,15 +76,28 @@ void leave_to_fence(int rank, int status, int kind, std::string text)
     p.first_error_text = std::move(text);
 }
 
+// An error that a fence has taken and does not tell is the first for the next one.
+static void give_back(int rank, int status, std::string text)
+{
+    peer &p = engine().peer_of(rank);
+    p.first_error = status;
+    p.first_error_text = std::move(text);
+}
+
 int fence_everything(locked &lock, nanoseconds deadline)
 {
     std::string text;
-    int first = SEA_OK;
+    int first = SEA_OK, where = -1;
     hurry_all(); // one after the other they would each cost a round trip
     for (int rank : engine().known_peers()) {
         int s = fence_one(lock, rank, deadline);
+        if (s == SEA_ERR_TIMEOUT) {
+            if (first != SEA_OK) give_back(where, first, std::move(text));
+            return s;
+        }
         if (s == SEA_OK || first != SEA_OK) continue;
         first = s;
+        where = rank;
         text = last_error();
     }
     return first == SEA_OK ? SEA_OK : set_error(first, std::move(text));

@@ -42,6 +42,7 @@ std::vector<lifecycle> &lifecycles()
 }
 
 int (*leave_barrier)(nanoseconds deadline) = nullptr;
+bool inheritance_taken = false; // by a sea_init(), whatever has become of it: there is nothing left for another
 
 int system_failure(const char *what, int error)
 {
@@ -108,8 +109,17 @@ int take_inheritance(const char *text)
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     }
     unsetenv(birth_variable);
+    inheritance_taken = true;
     e.inherited = *b;
     return SEA_OK;
+}
+
+int enter_job(const sea_config *config)
+{
+    if (const char *text = std::getenv(birth_variable)) return take_inheritance(text);
+    if (!inheritance_taken) return make_own_arena(config);
+    return fail(SEA_ERR_STATE,
+                "sea_init: an earlier call failed on the way into the job, and left nothing to begin with");
 }
 
 bool lookup(int rank, net::peer_address *where)
@@ -177,8 +187,7 @@ int open_transports()
 int start(const sea_config *config)
 {
     auto &e = engine();
-    const char *text = std::getenv(birth_variable);
-    if (int s = text ? take_inheritance(text) : make_own_arena(config)) return s;
+    if (int s = enter_job(config)) return s;
     e.rank = e.inherited.rank;
     e.slot = e.inherited.slot;
     set_log_rank(e.rank);
@@ -305,6 +314,7 @@ int sea_init(const sea_config *config)
         e.state = role::running;
         start_dispatcher();
     } catch (const std::exception &problem) {
+        tear_down();
         e.state = role::absent;
         return fail(SEA_ERR_SYSTEM, "sea_init: {}", problem.what());
     }

@@ -82,6 +82,7 @@ int sea_on_death(sea_death_fn fn, void *context)
 int sea_alive(int rank)
 {
     if (int s = check_started("sea_alive")) return s;
-    int s = engine().check_rank(rank);
-    return s == SEA_OK ? 1 : s == SEA_ERR_DEAD ? 0 : s;
+    auto &e = engine();
+    if (rank < 0 || rank >= e.size()) return e.check_rank(rank);
+    return rank == e.rank || e.route(rank) ? 1 : 0;
 }

@@ -94,8 +94,8 @@ bool accessible(const void *memory, std::size_t bytes)
             at = next >= end && at < end - 1 ? end - 1 : next;
         }
         iovec to{bytes_read.data(), n};
-        if (process_vm_readv(getpid(), &to, 1, from.data(), n, 0) != ssize_t(n))
-            return errno == EPERM || errno == ENOSYS;
+        const ssize_t got = process_vm_readv(getpid(), &to, 1, from.data(), n, 0);
+        if (got != ssize_t(n)) return got < 0 && (errno == EPERM || errno == ENOSYS); // else it sets no errno
     }
     return true;
 }

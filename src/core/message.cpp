@@ -161,7 +161,10 @@ void pulled(operation *op)
 void pull(handler_task &&task)
 {
     auto &e = engine();
-    if (!e.route(task.source)) return;
+    if (!e.route(task.source)) { // its data comes no more; what it holds back goes on
+        task.status = SEA_ERR_DEAD;
+        return e.handlers.push(std::move(task));
+    }
     operation *op = begin(task.source, nullptr);
     op->finished = pulled;
     op->context = new handler_task(std::move(task));

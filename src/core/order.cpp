@@ -51,6 +51,13 @@ void wait_in_line(operation *op)
     op->in_line = true;
 }
 
+bool line_stands(const peer &p)
+{
+    if (p.in_order.empty()) return false;
+    const operation *first = engine().operations.at(p.in_order.front());
+    return first->state == operation::phase::deferred && first->after != SEA_OP_NONE;
+}
+
 bool held_by_order(operation *op)
 {
     if (op->order == ordering::none) return false;

@@ -276,21 +276,28 @@ bool engine_state::answers_follow() const { return !in_handler && !handlers.runn
 
 namespace {
 
-// While a handler of the program runs, the dispatcher takes over as if the program computed.
+// While a handler of the program runs, the dispatcher takes over as if the program computed, and the stand-in for the
+// dispatcher.
 class away_for_handlers {
   public:
     away_for_handlers()
     {
-        if (is_dispatcher) return;
         auto &s = engine().sleep;
+        if (is_dispatcher) {
+            s.stands_in.begin();
+            return;
+        }
         s.polls.fetch_add(1, std::memory_order_relaxed); // it comes at the next look, not at once
         s.waiters.fetch_sub(1);
         if (s.dispatcher_parked.load()) wake_dispatcher();
     }
     ~away_for_handlers()
     {
-        if (is_dispatcher) return;
         auto &s = engine().sleep;
+        if (is_dispatcher) {
+            s.stands_in.end();
+            return;
+        }
         s.waiters.fetch_add(1);
         if (s.blocked && s.blocked_by_dispatcher) kick();
     }

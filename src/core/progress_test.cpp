@@ -2,8 +2,7 @@
 #include "base/clock.hpp"
 #include "core/away_time.hpp"
 #include "core/engine.hpp"
-
-#include <gtest/gtest.h>
+#include "core/job_of_one.hpp"
 
 #include <atomic>
 #include <memory>
@@ -86,13 +85,6 @@ std::atomic<bool> work_above{false};
     return true;
 }();
 
-// A job of one; a process can be in one only.
-class ProgressTest : public testing::Test {
-  protected:
-    static void SetUpTestSuite() { ASSERT_EQ(sea_init(nullptr), SEA_OK); }
-    static void TearDownTestSuite() { EXPECT_EQ(sea_finalize(), SEA_OK); }
-};
-
 // Another transport of it, for as long as this lives.
 template <class Transport>
 class added {
@@ -115,7 +107,7 @@ class added {
     Transport *made_;
 };
 
-TEST_F(ProgressTest, who_falls_asleep_looks_once_more_after_it_has_asked_to_be_woken)
+TEST_F(JobOfOne, who_falls_asleep_looks_once_more_after_it_has_asked_to_be_woken)
 {
     added<late_neighbour> neighbour;
     locked lock = enter();
@@ -127,7 +119,7 @@ TEST_F(ProgressTest, who_falls_asleep_looks_once_more_after_it_has_asked_to_be_w
 }
 
 // As where there is no memory for what it makes of what it sees.
-TEST_F(ProgressTest, a_wait_that_ends_by_an_exception_holds_up_nobody)
+TEST_F(JobOfOne, a_wait_that_ends_by_an_exception_holds_up_nobody)
 {
     const auto &s = engine().sleep;
     const auto nobody_waits = [&] { return s.waiters == 0 && !(s.blocked && !s.blocked_by_dispatcher); };
@@ -148,7 +140,7 @@ TEST_F(ProgressTest, a_wait_that_ends_by_an_exception_holds_up_nobody)
 }
 
 // The program may compute for long behind a call that finds what it waits for.
-TEST_F(ProgressTest, a_call_that_need_not_wait_sends_what_was_held_back)
+TEST_F(JobOfOne, a_call_that_need_not_wait_sends_what_was_held_back)
 {
     added<holding_transport> held;
     sea_counter there{1};
@@ -170,7 +162,7 @@ TEST_F(ProgressTest, a_call_that_need_not_wait_sends_what_was_held_back)
 }
 
 // It computes between its puts, and never makes a call that waits.
-TEST_F(ProgressTest, what_was_held_back_goes_in_time_though_the_program_only_starts_operations)
+TEST_F(JobOfOne, what_was_held_back_goes_in_time_though_the_program_only_starts_operations)
 {
     added<holding_transport> held;
     for (int i = 0; i < 500 && held->timed_out < 10; ++i) {
@@ -187,7 +179,7 @@ TEST_F(ProgressTest, what_was_held_back_goes_in_time_though_the_program_only_sta
 
 // The dispatcher is away for 4 ms from a program that has called for so long, and would be again, since it was called
 // lately. The best of some times: a busy machine makes them longer, not shorter.
-TEST_F(ProgressTest, what_needs_this_process_ends_a_long_absence_of_the_dispatcher)
+TEST_F(JobOfOne, what_needs_this_process_ends_a_long_absence_of_the_dispatcher)
 {
     added<holding_transport> held;
     const auto leaves = [&](bool much) {
@@ -210,7 +202,7 @@ TEST_F(ProgressTest, what_needs_this_process_ends_a_long_absence_of_the_dispatch
     }
 }
 
-TEST_F(ProgressTest, what_went_at_once_wakes_nobody)
+TEST_F(JobOfOne, what_went_at_once_wakes_nobody)
 {
     added<holding_transport> idle;
     auto looks = [&] {
@@ -231,7 +223,7 @@ TEST_F(ProgressTest, what_went_at_once_wakes_nobody)
 
 // The time of what was started came to be known while the dispatcher slept. It takes no processor from the program
 // before that time, and is there then.
-TEST_F(ProgressTest, a_time_that_is_told_to_the_sleeper_wakes_it_then_and_not_at_once)
+TEST_F(JobOfOne, a_time_that_is_told_to_the_sleeper_wakes_it_then_and_not_at_once)
 {
     added<holding_transport> held;
     std::this_thread::sleep_for(std::chrono::milliseconds(50)); // the dispatcher sleeps
@@ -253,7 +245,7 @@ TEST_F(ProgressTest, a_time_that_is_told_to_the_sleeper_wakes_it_then_and_not_at
     EXPECT_EQ(held->timed_out, 1u) << "it slept on";
 }
 
-TEST_F(ProgressTest, what_a_layer_above_has_to_do_is_done_though_the_program_makes_no_other_call)
+TEST_F(JobOfOne, what_a_layer_above_has_to_do_is_done_though_the_program_makes_no_other_call)
 {
     for (auto *end_of_call : {+[] { started(); }, +[] { wake_for_deadlines(engine_held); }}) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50)); // the dispatcher sleeps
@@ -269,7 +261,7 @@ TEST_F(ProgressTest, what_a_layer_above_has_to_do_is_done_though_the_program_mak
 }
 
 // Another thread turns the epoch again before the first has seen that its own has ended.
-TEST_F(ProgressTest, a_fence_waits_for_nothing_that_began_behind_a_later_one)
+TEST_F(JobOfOne, a_fence_waits_for_nothing_that_began_behind_a_later_one)
 {
     peer *p = nullptr;
     unsigned epoch = 0;

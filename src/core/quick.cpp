@@ -33,8 +33,7 @@ bool may_join(const operation *op, const peer &p, place target, const void *sour
 {
     return op->open && op->state == operation::phase::active && op->status == SEA_OK && op->epoch == p.epoch &&
            op->joined < most_joined && op->dependents.empty() && engine().waiting_for_all == 0 && p.carrier &&
-           p.unfinished[0] + p.unfinished[1] < most_unfinished && source && bytes - 1 < quick_limit &&
-           in_reach(target, bytes);
+           under_way(p) < most_unfinished && source && bytes - 1 < quick_limit && in_reach(target, bytes);
 }
 
 // The rest of what small puts have in common; `done` is counted by the caller.

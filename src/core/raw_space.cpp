@@ -56,7 +56,12 @@ void own_raw_space::gather(int source, const frame &head, std::span<const std::b
 {
     using shm::careful_memory;
     if (!open) return refuse_once(source, head, SEA_ERR_ACCESS);
-    if (payload.size() > careful_memory::bounce_bytes) return refuse_once(source, head, SEA_ERR_INTERNAL);
+    if (payload.size() > careful_memory::bounce_bytes) { // a record of a node whose profile lets them be so long
+        finish_gathered();
+        const int s = memory_->write(head.position & ~raw_space, payload.data(), payload.size());
+        if (s != SEA_OK) refuse_once(source, head, s);
+        return;
+    }
     if (payload.size() > careful_memory::bounce_bytes - gathered_ || pieces_.size() == careful_memory::most_pieces)
         finish_gathered();
     if (continues(source, head)) {

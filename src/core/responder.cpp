@@ -165,6 +165,7 @@ void on_signal(int source, const frame &head, std::span<const std::byte> payload
         if (!(head.flags & frame_flags::signals)) engine().refused.erase(r);
         return;
     }
+    if (head.position == no_signal) return;
     std::uint64_t value[1], old;
     const auto kind = head.aux == SEA_SIGNAL_ADD ? SEA_ATOMIC_ADD : SEA_ATOMIC_SWAP;
     int s = read_words(payload, value) ? own_update(head.position, kind, 8, value[0], 0, &old) : SEA_ERR_INTERNAL;

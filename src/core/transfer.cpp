@@ -201,7 +201,7 @@ void start_signal(operation *op, const operation::signal &signal, bool more)
     m.head.type = frame_type::signal;
     m.head.flags = more ? frame_flags::signals : std::uint8_t(0);
     m.head.aux = std::uint16_t(signal.kind);
-    m.head.position = word.position;
+    m.head.position = op->status == SEA_OK ? word.position : no_signal;
     m.payload = &signal.value;
     m.bytes = sizeof signal.value;
     m.ordered = true;
@@ -216,7 +216,7 @@ void start_signals(operation *op)
 {
     if (op->checks > 0) return; // the last check comes here again
     for (std::size_t i = 0; i < op->signals.size(); ++i) {
-        // what failed before anything was sent does not signal; once something was sent the target decides
+        // what failed before anything was sent does not signal; later the target decides, unless this rank has
         if (op->status != SEA_OK && !op->messaged) return;
         start_signal(op, op->signals[i], i + 1 < op->signals.size());
     }
@@ -242,15 +242,20 @@ void signal_counter(operation *op, const sea_opts *opts)
     if (place counter = counter_place(opts, op->target)) op->signals.push_back({counter, 1, SEA_SIGNAL_ADD});
 }
 
+std::uint32_t under_way(const peer &p)
+{
+    return p.unfinished[0] + p.unfinished[1] - p.unmet - (line_stands(p) ? p.held_back : 0);
+}
+
 void bound_unfinished(locked &lock, int rank, const sea_opts *opts)
 {
     if (opts && opts->after != SEA_OP_NONE) return;
     if (inside_handler()) return; // two ranks whose handlers send to each other would wait for each other
     peer &p = engine().peer_of(rank);
-    if (p.unfinished[0] + p.unfinished[1] < most_unfinished) return;
+    if (under_way(p) < most_unfinished) return;
     hurry(rank);
     wait(
-        lock, [&] { return p.unfinished[0] + p.unfinished[1] < most_unfinished / 2; }, thread_deadline());
+        lock, [&] { return under_way(p) < most_unfinished / 2; }, thread_deadline());
 }
 
 place place_for(sea_addr address, std::uint64_t bytes, const sea_opts *opts)

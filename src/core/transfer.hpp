@@ -30,13 +30,16 @@ place place_for(sea_addr address, std::uint64_t bytes, const sea_opts *opts);
 // The operation announces itself to the target counter of its options.
 void signal_counter(operation *op, const sea_opts *opts);
 
-// Waits while very many operations on that rank are unfinished, so that memory stays bounded.
+// Waits while very many operations on that rank are under way, so that memory stays bounded.
 void bound_unfinished(locked &lock, int rank, const sea_opts *opts);
 
 // Counts an operation and its bytes; SEA_OK. Any thread, with or without the lock.
 int count(int rank, count_word pair_counts::*what, std::uint64_t bytes_out, std::uint64_t bytes_in);
 
 inline constexpr std::uint32_t most_unfinished = 8192; // operations on one rank
+
+// Operations there that end without anything that the program has still to do, as the end of a start condition may be.
+std::uint32_t under_way(const peer &p);
 
 // Nothing comes before it or is told elsewhere: what can be done at once is complete, and needs no operation.
 inline bool may_end_in_call(const sea_opts *opts)

@@ -275,6 +275,20 @@ std::byte *arena::heap_data(unsigned index) const
     return heap_meta(index) + round_up(heap_meta_bytes(header_->heap_bytes), page);
 }
 
+std::optional<unsigned> arena::slot_of_memory(const void *address) const
+{
+    const auto behind = [address](const std::byte *begin) {
+        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin);
+    };
+    const std::uint64_t stride = header_->heap_stride, into = behind(at(header_->heaps_at));
+    if (into < header_->starters * stride) return unsigned(into / stride);
+    for (unsigned i = 0; later_ && i < later_->mapped.size(); ++i) {
+        const std::byte *heap = later_->mapped[i].load(std::memory_order_acquire);
+        if (heap && behind(heap) < stride) return header_->starters + i;
+    }
+    return std::nullopt;
+}
+
 void arena::ask_for_huge_pages(unsigned index) const
 {
     const auto heap = reinterpret_cast<std::uintptr_t>(heap_data(index));

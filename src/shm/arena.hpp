@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace onesea::shm {
 
@@ -82,7 +83,7 @@ struct alignas(64) slot {
 };
 
 inline constexpr std::uint32_t asleep_for_messages = 1; // something was put in a ring to it, or taken from one of its
-inline constexpr std::uint32_t asleep_for_memory = 2;   // that, and atomics and signals on its memory
+inline constexpr std::uint32_t asleep_for_memory = 2;   // that, and atomics, signals and counters in its heap
 
 // Control words of the ring from one slot to another; the data follows.
 struct alignas(64) ring_control {
@@ -155,6 +156,8 @@ class arena {
     // Of a slot with a rank from the start, or after map_heap().
     std::byte *heap_meta(unsigned index) const; // see heap.hpp
     std::byte *heap_data(unsigned index) const; // page aligned; the first byte of the rank's window
+    // Whose heap, as it is mapped here, holds the address. Any thread.
+    std::optional<unsigned> slot_of_memory(const void *address) const;
     // What this process is the first to touch of that heap comes in huge pages, if the machine's owner lets shared
     // memory have them (usually not); but for the beginning, which is all that a frugal rank uses.
     void ask_for_huge_pages(unsigned index) const;

@@ -110,6 +110,14 @@ void shm_transport::wake(int rank)
     if (s && *s != own_) ring_if_asleep(*s, asleep_for_memory);
 }
 
+void shm_transport::wake_owner(const void *memory)
+{
+    const std::uintptr_t own = reinterpret_cast<std::uintptr_t>(own_heap_memory_);
+    if (reinterpret_cast<std::uintptr_t>(memory) - own < own_heap_.capacity()) return; // the most usual
+    const auto s = arena_.slot_of_memory(memory);
+    if (s && *s != own_) ring_if_asleep(*s, asleep_for_memory);
+}
+
 void shm_transport::send(int rank, const outgoing &message)
 {
     peer &p = peer_at(*slot_of(rank));

@@ -48,6 +48,9 @@ class shm_transport final : public transport {
     // [any] The same for a slot whose rank sleeps as deeply as that; see slot::sleeping.
     void ring_if_asleep(unsigned slot, std::uint32_t needs);
 
+    // [any] The same for the rank, if it is another one, in whose heap this memory lies as it is mapped here.
+    void wake_owner(const void *memory);
+
     // [any] The heap of a rank of this node, nullptr if it is none; where it is mapped. The own one, as quickly as can
     // be.
     heap *heap_of(int rank) const;

@@ -210,6 +210,27 @@ TEST_F(ShmTransportTest, an_atomic_wakes_only_who_waits_for_memory)
     b_->disarm();
 }
 
+TEST_F(ShmTransportTest, a_store_wakes_who_waits_for_memory_and_has_it_in_its_heap)
+{
+    std::uint64_t count = 0, elsewhere = 0;
+    const auto rung = [&](unsigned slot) { return ::read(arena_.slot_at(slot).doorbell, &count, 8) == 8; };
+    EXPECT_TRUE(a_->arm(true) && b_->arm(false));
+    a_->wake_owner(arena_.heap_data(1)); // b does not wait for memory
+    EXPECT_TRUE(b_->arm(true));
+    for (const void *memory : {static_cast<const void *>(arena_.heap_data(0)), static_cast<const void *>(&elsewhere),
+                               static_cast<const void *>(&arena_.slot_at(1)), static_cast<const void *>(nullptr)})
+        a_->wake_owner(memory);
+    EXPECT_FALSE(rung(0) || rung(1));
+    a_->wake_owner(arena_.heap_data(1) + (1 << 20) - 8);
+    EXPECT_TRUE(rung(1) && !rung(0));
+    EXPECT_EQ(arena_.occupy(2, 2, 0), 0); // it comes later
+    arena_.slot_at(2).doorbell = eventfd(0, EFD_NONBLOCK);
+    arena_.slot_at(2).sleeping = asleep_for_memory;
+    a_->wake_owner(arena_.heap_data(2) + 8);
+    EXPECT_TRUE(rung(2) && !rung(1));
+    ::close(arena_.slot_at(2).doorbell);
+}
+
 TEST_F(ShmTransportTest, a_bell_that_the_agent_rang_is_quiet_afterwards)
 {
     std::uint64_t one = 1;

@@ -3,6 +3,7 @@
 #include "places.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -283,4 +284,23 @@ LIGHT_STEP(160, a_range_is_local_only_if_one_allocation_or_registration_holds_it
     for (sea_addr a : {heap, next}) CHECK_OK(sea_heap_free(a));
     CHECK_OK(sea_unregister(registered));
     CHECK(!sea_local_range(heap, 640) && !sea_local_range(heap, 0) && !sea_local_range(registered, 1));
+}
+
+// An earlier call of the program may have left any error number behind.
+LIGHT_STEP(161, a_hole_is_found_whatever_has_failed_before)
+{
+    constexpr std::size_t page = 4096;
+    auto *memory =
+        static_cast<char *>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(memory != MAP_FAILED);
+    CHECK_EQ(0, munmap(memory + page, page));
+    for (int error : {0, EPERM, ENOSYS, EFAULT}) {
+        sea_addr a = SEA_NULL;
+        errno = error;
+        const int status = sea_register(memory, 4 * page, 0, &a);
+        CHECK_STATUS(SEA_ERR_ACCESS, status);
+        if (status == SEA_OK) CHECK_OK(sea_unregister(a));
+    }
+    CHECK_EQ(0, munmap(memory, page));
+    CHECK_EQ(0, munmap(memory + 2 * page, 2 * page));
 }

@@ -2,6 +2,7 @@
 // Counters: which operation adds to which, and those who wait for them.
 #include "places.hpp"
 
+#include <algorithm>
 #include <thread>
 
 using namespace proof;
@@ -287,5 +288,41 @@ STEP(606, a_thread_that_sleeps_on_a_counter_is_woken_by_what_another_starts)
     CHECK_EQ(2 * rounds, peek8(word.memory() + 8));
     CHECK_EQ(rounds, peek8(p.memory()));
     CHECK_EQ(rounds, peek8(p.memory() + 64));
+    t.sync();
+}
+
+// It looks by itself each 10 ms, which is what an unnoticed addition waits for.
+STEP(607, a_sleeper_is_woken_at_once_by_what_a_neighbour_does_to_its_counter)
+{
+    constexpr std::size_t rounds = 21;
+    place p(kind::heap, 64);
+    poke8(p.memory(), 0);
+    const std::vector<sea_addr> all = t.exchange(p.address());
+    auto *mine = reinterpret_cast<sea_counter *>(p.memory());
+    auto *theirs = t.size > 1 ? static_cast<sea_counter *>(sea_local(all[1])) : nullptr;
+    std::uint64_t value = 0;
+    for (const bool by_operation : {false, true}) {
+        std::vector<double> took;
+        for (std::size_t i = 0; i < rounds && t.rank < 2; ++i) {
+            ++value;
+            if (t.rank == 1 && t.local(0)) {
+                CHECK_OK(sea_counter_wait(mine, value, 30));
+                t.shared->flags[1] = value;
+            } else if (t.rank == 0 && theirs && t.local(1)) {
+                pause_for(0.013 + 0.0005 * double(i)); // it sleeps
+                const double began = now();
+                std::uint64_t word = value;
+                sea_opts o = SEA_OPTS_INIT;
+                o.remote_counter = theirs;
+                CHECK_OK(by_operation ? sea_put(all[0] + 8, &word, 8, &o) : sea_counter_set(theirs, value));
+                while (t.shared->flags[1] != value && now() - began < 20) pause_for(0.00005);
+                took.push_back(now() - began);
+            }
+        }
+        std::sort(took.begin(), took.end());
+        if (!took.empty() && !sanitized) CHECK(took[rounds / 2] < 0.002);
+    }
+    t.sync();
+    t.shared->flags[1] = 0;
     t.sync();
 }

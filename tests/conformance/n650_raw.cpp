@@ -435,3 +435,42 @@ STEP(661, heap_memory_has_two_names)
     CHECK_DATA(back.data(), 90000, std::uint64_t(t.rank));
     CHECK(heap.guards_whole());
 }
+
+namespace {
+
+std::atomic<std::uint64_t> *put_has_started; // of the board, by origin
+
+void *wait_for_the_put(const sea_am *message, sea_am_complete_fn *, void **)
+{
+    for (double until = now() + 20; put_has_started[message->source % 64] == 0 && now() < until;) pause_for(0.001);
+    return nullptr;
+}
+
+} // namespace
+
+// Inside a node it goes in records then, as long as the profile lets them be.
+LIGHT_STEP(662, long_ordered_puts_behind_a_message_arrive)
+{
+    std::vector<unsigned char> memory(300000), data(300000);
+    put_has_started = t.shared->flags;
+    CHECK_OK(sea_am_register(66, wait_for_the_put, nullptr));
+    opened open(t);
+    const int right = (t.rank + 1) % t.size, left = (t.rank + t.size - 1) % t.size;
+    const std::uint64_t there = t.exchange(address_of(memory.data()))[std::size_t(right)];
+    t.shared->flags[t.rank % 64] = 0;
+    t.sync();
+    for (std::size_t bytes : {std::size_t(70000), data.size()}) {
+        fill(data.data(), bytes, bytes + std::uint64_t(t.rank));
+        sea_opts o = SEA_OPTS_INIT;
+        o.flags = SEA_NOWAIT | SEA_ORDERED;
+        CHECK_OK(sea_am_send(right, 66, nullptr, 0, nullptr, 0, &o));
+        CHECK_OK(sea_raw_put(right, there, data.data(), bytes, &o));
+        t.shared->flags[t.rank % 64] = 1;
+        CHECK_OK(sea_fence(right));
+        t.sync();
+        CHECK_DATA(memory.data(), bytes, bytes + std::uint64_t(left));
+        t.shared->flags[t.rank % 64] = 0;
+        t.sync();
+    }
+    CHECK_OK(sea_am_register(66, nullptr, nullptr));
+}

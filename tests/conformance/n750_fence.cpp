@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a fence promises and tells.
+#include "gate.hpp"
 #include "places.hpp"
 
 #include <atomic>
@@ -125,6 +126,29 @@ LIGHT_STEP(753, wrong_ranks_and_times_are_refused)
     CHECK_OK(sea_set_timeout(5));
     CHECK_OK(sea_fence_all());
     CHECK_OK(sea_set_timeout(SEA_FOREVER));
+}
+
+STEP(754, a_fence_that_runs_out_of_time_leaves_errors_of_other_ranks_to_the_next)
+{
+    if (t.size == 1) return;
+    place p(kind::heap, 64);
+    const std::vector<sea_addr> all = t.exchange(p.address());
+    const int right = (t.rank + 1) % t.size;
+    const std::uint64_t word = 1;
+    for (const bool fails_here : {false, true}) { // the other one is late
+        gate closed(t);
+        const sea_opts later = without_waiting(closed.op());
+        CHECK_OK(sea_put(all[std::size_t(fails_here ? right : t.rank)] + 8, &word, 8, &later));
+        start_failing(fails_here ? t.rank : right);
+        CHECK_OK(sea_set_timeout(0.1));
+        CHECK_STATUS(SEA_ERR_TIMEOUT, sea_fence_all());
+        CHECK_OK(sea_set_timeout(SEA_FOREVER));
+        closed.open();
+        CHECK_STATUS(SEA_ERR_HANDLER, sea_fence_all());
+        CHECK(std::strstr(sea_last_error(), std::to_string(fails_here ? t.rank : right).c_str()));
+        CHECK_OK(sea_fence_all());
+    }
+    t.sync();
 }
 
 LONE_STEP(8110, finalize_tells_an_error_that_no_fence_has_told)

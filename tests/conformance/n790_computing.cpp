@@ -49,6 +49,13 @@ class flag {
         CHECK_OK(sea_fence_all());
     }
     bool comes(std::uint64_t value) const { return ::comes(word_, value); }
+    std::uint64_t there() const // what the other's is
+    {
+        std::uint64_t value = 0;
+        CHECK_OK(sea_get(&value, others_, sizeof value, nullptr));
+        return value;
+    }
+    std::atomic<std::uint64_t> *own_word() const { return reinterpret_cast<std::atomic<std::uint64_t> *>(word_); }
 
   private:
     sea_addr mine_ = SEA_NULL, others_ = SEA_NULL;
@@ -407,5 +414,52 @@ STEP(798, an_error_is_told_though_the_call_that_finds_it_does_not_wait)
     }
     CHECK_EQ(SEA_ERR_ADDRESS, sea_fence(right));
     CHECK_OK(sea_on_error(nullptr, nullptr));
+    t.sync();
+}
+
+namespace {
+
+// What a completion handler that computes until it is let go does, and what it found.
+struct long_handler {
+    std::atomic<std::uint64_t> *entered, *let_go;
+    std::atomic<int> ended{0};
+};
+
+void compute_until_let_go(int, void *, std::size_t, void *argument)
+{
+    long_handler &h = *static_cast<long_handler *>(argument);
+    *h.entered = 1;
+    CHECK(proof::comes([&] { return *h.let_go == 1; }));
+    h.ended = 1;
+}
+
+void *take_and_compute(const sea_am *message, sea_am_complete_fn *on_complete, void **argument)
+{
+    *on_complete = compute_until_let_go;
+    *argument = message->context;
+    return nullptr;
+}
+
+} // namespace
+
+// The handler looks at its own memory only, as the program does beside it: others read and write there all the same.
+STEP(799, memory_is_reached_while_a_handler_computes)
+{
+    const couple c(t);
+    const flag entered(t, c), let_go(t, c);
+    long_handler handler{entered.own_word(), let_go.own_word()};
+    REQUIRE_OK(sea_am_register(message_id, take_and_compute, &handler));
+    t.sync();
+    pause_for(0.05); // so that the dispatcher is the one that runs it
+    if (c.whole && c.computes) {
+        REQUIRE(comes([&] { return handler.ended == 1; }));
+    } else if (c.whole) {
+        const sea_opts o = without_waiting();
+        CHECK_OK(sea_am_send(c.other, message_id, nullptr, 0, nullptr, 0, &o));
+        CHECK(comes([&] { return entered.there() == 1; }));
+        let_go.raise_there(1);
+    }
+    t.sync();
+    REQUIRE_OK(sea_am_register(message_id, nullptr, nullptr));
     t.sync();
 }

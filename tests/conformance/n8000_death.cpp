@@ -51,7 +51,10 @@ void wait_until_heard(int rank, int status, const since_death &death)
     CHECK_EQ(1, calls.load());
     CHECK_EQ(rank, last_rank.load());
     CHECK_EQ(status, last_status.load());
+    CHECK_STATUS(SEA_ERR_RANK, sea_fence(-77));
+    const std::string told = sea_last_error(); // and to ask for a rank that has ended is no failure
     CHECK_EQ(0, sea_alive(rank));
+    CHECK(told == sea_last_error());
 }
 
 void all_fails(run &t, int dead, sea_addr heap, sea_addr own, sea_addr mine)

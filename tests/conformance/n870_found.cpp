@@ -329,3 +329,33 @@ STEP(883, what_may_not_be_written_is_registered_to_be_read)
     t.sync();
     CHECK_OK(sea_unregister(mine));
 }
+
+// The good piece is on its way when the origin learns that the other one has no place.
+STEP(884, the_target_counter_hears_nothing_of_pieces_of_which_one_has_no_place)
+{
+    constexpr std::size_t bytes = 200000;
+    place good(kind::heap, bytes), counts(kind::heap, 64);
+    set_bytes(counts.memory(), 64, 0);
+    const std::size_t right = right_of(t);
+    const sea_addr there = t.exchange(good.address())[right], counter = t.exchange(counts.address())[right];
+    sea_addr gone = SEA_NULL;
+    CHECK_OK(sea_heap_alloc(int(right), bytes, &gone));
+    CHECK_OK(sea_heap_free(gone));
+    t.sync();
+    std::vector<unsigned char> data(bytes);
+    for (const bool bad_first : {false, true})
+        for (std::size_t n : {bytes, std::size_t(100)}) {
+            const sea_piece pieces[] = {{bad_first ? gone : there, data.data(), bad_first ? bytes : n},
+                                        {bad_first ? there : gone, data.data(), bad_first ? n : bytes}};
+            sea_op op = SEA_OP_NONE;
+            sea_opts o = SEA_OPTS_INIT;
+            o.op = &op;
+            o.target_counter = counter;
+            const int s = sea_put_vector(pieces, 2, &o);
+            CHECK_STATUS(SEA_ERR_ADDRESS, status_of(s, op));
+        }
+    CHECK_OK(sea_fence_all());
+    t.sync();
+    CHECK_EQ(0, peek8(counts.memory()));
+    t.sync();
+}
