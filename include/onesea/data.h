@@ -18,7 +18,8 @@
  *
  * Death and time. If the owner has ended a call gives SEA_ERR_DEAD. A rank that ends in the middle of a call (kill -9)
  * leaves the structure as it was before that call or after it. Only where the call moves bytes inside a structure
- * (insert and erase in the middle of a vector or deque, write; reverse, reorder, swap and splice of lists) may it be
+ * (insert and erase in the middle of a vector or deque, write; reverse, reorder, swap and splice of lists; a push to a
+ * deque or queue that has its room at the other end, while the owner's heap has none for a longer block) may it be
  * cut in half: then all later calls give SEA_ERR_DEAD and a text that names the rank, and _destroy still works. A block
  * that it was about to exchange may stay allocated. Calls obey sea_set_timeout(), without which they wait for an owner
  * that is stopped; after 120 seconds of silence its link is given up, SEA_ERR_LINK. Where a call over the network ends
@@ -196,7 +197,9 @@ int sea_list_erase_range(sea_list_it first, sea_list_it last, sea_list_it *next)
 
 /* Removes the first or last element; its bytes go to `out` (room for `room`; NULL: they are dropped), their number to
  * *bytes (may be NULL). SEA_ERR_ADDRESS: the list is empty. SEA_ERR_INVALID: the element is larger than `room`, and
- * stays. Of concurrent calls each gets another element. Cost as erase; bytes on a third rank cost one get more. */
+ * stays. Of concurrent calls each gets another element. Cost as erase; bytes on a third rank cost one get more, and the
+ * element is removed before that: if it gives SEA_ERR_DEAD or SEA_ERR_LINK for that rank, the element is gone and its
+ * bytes are lost. */
 int sea_list_pop_front(sea_list list, void *out, size_t room, size_t *bytes);
 int sea_list_pop_back(sea_list list, void *out, size_t room, size_t *bytes);
 

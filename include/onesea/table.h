@@ -198,14 +198,15 @@ int sea_table_clear(sea_table table, sea_table_scope scope);
  * one kind, their parts and slots may differ. Entries travel in batches: one call at a part of `from`, then one at each
  * part of `to` that has some of them, and for move one more at the part of `from`. Cut short by an error, some entries
  * have been dealt with and others not; in a move none is in neither table. An entry whose value or count changes while
- * it moves stays in `from` (a multiset: the difference does). SEA_ERR_INVALID if both are the same table, except
- * assign, which does nothing then. */
+ * it moves stays in `from` (a multiset: what was added does). One that is removed from `from` while it moves may come
+ * to `to` all the same, of a multiset as many as there were: whoever needs each removal to count must not remove from a
+ * table that moves. SEA_ERR_INVALID if both are the same table, except assign, which does nothing then. */
 int sea_table_assign(sea_table to, sea_table from, sea_table_scope scope);
 int sea_table_merge(sea_table to, sea_table from, sea_table_scope scope);
 int sea_table_move(sea_table to, sea_table from, sea_table_scope scope);
 
-/* Exchanges the entries of two tables of one kind, by three moves through a table of its own. On an error entries may
- * be left in that table; the text names it. */
+/* Exchanges the entries of two tables of one kind, by three moves through a table of its own. On an error they are
+ * moved back; where that fails, and in multisets, entries may be left in that table: the text names it then. */
 int sea_table_swap(sea_table a, sea_table b);
 
 #ifdef __cplusplus

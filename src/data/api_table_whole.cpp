@@ -7,6 +7,7 @@
 #include "data/table_parts.hpp"
 #include "onesea/table.h"
 
+#include <iterator>
 #include <map>
 #include <new>
 #include <string>
@@ -108,13 +109,13 @@ int kind_of(const char *function, const sea_table &t, sea_table_kind *kind)
     return c.part.id != 0 ? SEA_OK : s; // that its rank has ended is told when it is needed
 }
 
-int check_both(const char *function, const sea_table &a, const sea_table &b)
+int check_both(const char *function, const sea_table &a, const sea_table &b, sea_table_kind *kind)
 {
-    sea_table_kind one, other;
-    if (int s = kind_of(function, a, &one)) return s;
+    sea_table_kind other;
+    if (int s = kind_of(function, a, kind)) return s;
     if (int s = kind_of(function, b, &other)) return s;
-    if (one == other) return SEA_OK;
-    return fail(SEA_ERR_INVALID, "{}: {:#x} is a {}, {:#x} a {}", function, a.address, name_of_kind(one), b.address,
+    if (*kind == other) return SEA_OK;
+    return fail(SEA_ERR_INVALID, "{}: {:#x} is a {}, {:#x} a {}", function, a.address, name_of_kind(*kind), b.address,
                 name_of_kind(other));
 }
 
@@ -131,7 +132,8 @@ int guarded(const transfer &t, sea_table_scope scope)
 
 int two_different(const transfer &t, sea_table_scope scope)
 {
-    if (int s = check_both(t.function, t.to, t.from)) return s;
+    sea_table_kind kind;
+    if (int s = check_both(t.function, t.to, t.from, &kind)) return s;
     if (same_table(t.to, t.from)) return fail(SEA_ERR_INVALID, "{}: {:#x} is both tables", t.function, t.to.address);
     return guarded(t, scope);
 }
@@ -147,6 +149,23 @@ int make_like(const char *function, const sea_table &t, sea_table *fresh)
     return sea_table_create(any.kind, ranks.data(), int(ranks.size()), t.slots, sea_addr_rank(t.address), fresh);
 }
 
+// By way of an empty table. On an error the way back is tried as well, but not with counts: entries that are in both
+// tables, since the error came between, would have them doubled. The error of the first move that failed is told.
+int exchange(const char *function, const sea_table &a, const sea_table &b, const sea_table &between, bool counts)
+{
+    const transfer moves[] = {{function, between, a, true}, {function, a, b, true}, {function, b, between, true}};
+    for (std::size_t i = 0; i < std::size(moves); ++i) {
+        const int s = guarded(moves[i], SEA_TABLE_ALL);
+        if (!s) continue;
+        const std::string text = sea_last_error();
+        bool back = !counts;
+        for (std::size_t left = i + 1; back && left-- > 0;)
+            back = guarded({function, moves[left].from, moves[left].to, true}, SEA_TABLE_ALL) == SEA_OK;
+        return fail(s, "{}", text);
+    }
+    return SEA_OK;
+}
+
 } // namespace
 } // namespace onesea::data
 
@@ -156,7 +175,8 @@ using namespace onesea::data;
 int sea_table_assign(sea_table to, sea_table from, sea_table_scope scope)
 {
     const transfer t{"sea_table_assign", to, from, false};
-    if (int s = check_both(t.function, to, from)) return s;
+    sea_table_kind kind;
+    if (int s = check_both(t.function, to, from, &kind)) return s;
     if (same_table(to, from)) return SEA_OK;
     if (int s = sea_table_clear(to, scope)) return s;
     return guarded(t, scope);
@@ -175,15 +195,18 @@ int sea_table_move(sea_table to, sea_table from, sea_table_scope scope)
 int sea_table_swap(sea_table a, sea_table b)
 {
     const char *function = "sea_table_swap";
-    if (int s = check_both(function, a, b)) return s;
+    sea_table_kind kind;
+    if (int s = check_both(function, a, b, &kind)) return s;
     if (same_table(a, b)) return SEA_OK;
     sea_table between;
     if (int s = make_like(function, a, &between)) return s;
-    int s = guarded({function, between, a, true}, SEA_TABLE_ALL);
-    if (!s) s = guarded({function, a, b, true}, SEA_TABLE_ALL);
-    if (!s) s = guarded({function, b, between, true}, SEA_TABLE_ALL);
+    const int s = exchange(function, a, b, between, kind == SEA_TABLE_MULTISET);
     if (!s) return sea_table_destroy(between);
+    const std::string text = sea_last_error();
+    std::uint64_t left = 0;
+    if (sea_table_size(between, SEA_TABLE_ALL, &left) == SEA_OK && left == 0 && sea_table_destroy(between) == SEA_OK)
+        return fail(s, "{}", text);
     // rather than be lost
-    return fail(s, "{}; what was on its way is in the table {:#x} with {} parts of {} slots",
-                std::string(sea_last_error()), between.address, between.parts, between.slots);
+    return fail(s, "{}; what was on its way is in the table {:#x} with {} parts of {} slots", text, between.address,
+                between.parts, between.slots);
 }

@@ -130,3 +130,25 @@ TEST(queue, length_that_was_written_over_is_an_error)
         EXPECT_EQ(SEA_ERR_ADDRESS, b.pop(&out, 0, false, ~std::uint64_t(0)));
     }
 }
+
+// The heap has no room for a second block.
+TEST(queue, that_is_full_takes_in_what_it_has_given_out_again_and_again)
+{
+    bench b(300000);
+    std::deque<std::string> model;
+    const auto text = [](int i) { return std::string(900, char('a' + i % 26)); };
+    int i = 0;
+    for (; b.push(text(i)) == SEA_OK && b.answer.done; ++i) model.push_back(text(i));
+    ASSERT_EQ(300000u / 912, model.size());
+    for (std::uint64_t bytes = 1 << 20; bytes >= 64;)
+        if (!b.heap.heap().allocate(bytes)) bytes /= 2;
+    for (const int end = i + 3000; i < end; ++i) {
+        std::string out;
+        ASSERT_EQ(SEA_OK, b.pop(&out));
+        ASSERT_EQ(model.front(), out);
+        model.pop_front();
+        ASSERT_EQ(SEA_OK, b.push(text(i))) << i;
+        ASSERT_EQ(1u, b.answer.done);
+        model.push_back(text(i));
+    }
+}

@@ -49,10 +49,20 @@ int sequence::new_block(std::uint64_t wanted, std::uint64_t least, sequence_stat
     return x_.refuse(SEA_ERR_MEMORY, why::no_room, least);
 }
 
-// The block is long enough for `whole` bytes, only not where they are to come, and moving them there is seldom needed.
-bool sequence::roomy(std::uint64_t whole) const
+// The block is long enough for `whole` bytes, only not where they are to come ...
+bool sequence::fits_block(std::uint64_t whole) const { return !fixed_front() && whole <= s_.capacity; }
+// ... and moving them there is seldom needed.
+bool sequence::roomy(std::uint64_t whole) const { return fits_block(whole) && s_.capacity >= 3 * s_.size; }
+
+// Makes room inside the block, where the heap has none for a longer one.
+int sequence::slide(std::uint64_t front, std::uint64_t back)
 {
-    return !fixed_front() && whole <= s_.capacity && s_.capacity >= 3 * s_.size;
+    sequence_state s = s_;
+    s.begin = place_for(s.capacity, front, s.size + back);
+    editing mark(c_, level::contents);
+    std::memmove(x_.heap.at(s.block + s.begin), bytes(), s.size);
+    publish(s);
+    return x_.refuse(SEA_OK, why::nothing);
 }
 
 // Lets `front` bytes before the contents and `back` bytes behind them be free.
@@ -72,7 +82,9 @@ int sequence::make_room(std::uint64_t front, std::uint64_t back)
             return SEA_OK;
         }
     }
-    if (int e = new_block(std::max(2 * s_.capacity, whole), whole, &s)) return e;
+    const std::uint64_t wanted = std::max(2 * s_.capacity, whole);
+    const bool fits = fits_block(whole);
+    if (int e = new_block(wanted, fits ? wanted : whole, &s)) return fits ? slide(front, back) : e;
     s.begin = place_for(s.capacity, front, s.size + back);
     copy(x_.heap.at(s.block + s.begin), bytes(), s.size);
     const std::uint64_t old = s_.block;
@@ -149,7 +161,14 @@ int sequence::insert_by_copy(std::uint64_t position, std::span<const std::byte> 
     if (data.size() > most) return x_.refuse(SEA_ERR_MEMORY, why::no_room, data.size());
     sequence_state s = s_;
     const std::uint64_t whole = s.size + data.size();
-    if (int e = new_block(std::max(roomy(whole) ? s.capacity : 2 * s.capacity, whole), whole, &s)) return e;
+    const std::uint64_t wanted = std::max(roomy(whole) ? s.capacity : 2 * s.capacity, whole);
+    const bool fits = fits_block(whole);
+    if (int e = new_block(wanted, fits ? wanted : whole, &s)) {
+        if (!fits) return e;
+        e = slide(0, data.size());
+        insert_in_place(position, data);
+        return e;
+    }
     s.begin = place_for(s.capacity, 0, whole);
     std::byte *to = x_.heap.at(s.block + s.begin);
     copy(to, bytes(), position);

@@ -6,11 +6,13 @@
 // The words that describe it stand twice; `current` says which ones count. A change writes bytes where none are (or
 // into a new block), then the other words, then `current`: whoever dies before that has changed nothing, whoever dies
 // behind it leaves at most the old block allocated. Only what moves bytes that count is marked as editing: insert and
-// erase in the middle, write, swap.
+// erase in the middle, write, swap, and what is said below.
 //
 // The contents stay contiguous. Where a deque (or queue) has no room at one end but much at the other they move inside
 // the block, if that is to a place that does not overlap the old one; so they are whole at any moment, and since at
 // least two thirds of the block are free then, each byte moved stands for one that was popped or is still to come.
+// Where less is free they go to a longer block; if the heap has none, and the bytes fit into this one, they move inside
+// it over their old place, as editing and at the cost of a copy of all of them.
 #pragma once
 
 #include "data/execution.hpp"
@@ -69,7 +71,9 @@ class sequence {
     bool centred() const { return c_.magic.load(std::memory_order_relaxed) == kind::deque; }
     void publish(const sequence_state &s);
     std::uint64_t place_for(std::uint64_t capacity, std::uint64_t front, std::uint64_t bytes) const;
+    bool fits_block(std::uint64_t whole) const;
     bool roomy(std::uint64_t whole) const;
+    int slide(std::uint64_t front, std::uint64_t back);
     int new_block(std::uint64_t wanted, std::uint64_t least, sequence_state *s);
     int make_room(std::uint64_t front, std::uint64_t back);
     int insert_at_end(std::uint64_t position, std::span<const std::byte> data);

@@ -212,6 +212,35 @@ TEST(sequence, what_does_not_fit_the_heap_is_refused_and_changes_nothing)
     EXPECT_EQ(std::string(300000, 'a'), b.contents());
 }
 
+// The heap has no room for a second block as long as the first one.
+TEST(sequence, deque_fills_its_own_room_from_either_end)
+{
+    for (std::uint32_t to : {0u, from_end}) {
+        bench b(kind::deque);
+        execution x = b.heap.start(b.at);
+        ASSERT_EQ(SEA_OK, sequence_reserve(x, {kind::deque, 0, 700000, 0}));
+        std::string model;
+        for (char c : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'}) {
+            const std::string s(100000, c);
+            if (model.size() == 700000) {
+                ASSERT_EQ(SEA_ERR_MEMORY, b.insert(0, s, to));
+                ASSERT_EQ(SEA_OK, b.erase(0, 100000, to ? 0 : from_end));
+                model.erase(to ? 0 : 600000, 100000);
+            }
+            ASSERT_EQ(SEA_OK, b.insert(0, s, to)) << c;
+            to ? model += s : model.insert(0, s);
+            ASSERT_EQ(model, b.contents());
+        }
+        ASSERT_EQ(SEA_OK, b.erase(0, 100000));
+        ASSERT_EQ(SEA_OK, b.insert(250000, std::string(100000, 'm')));
+        EXPECT_EQ(model.erase(0, 100000).insert(250000, 100000, 'm'), b.contents());
+        EXPECT_TRUE(b.heap.heap().consistent());
+        execution end = b.heap.start(b.at);
+        ASSERT_EQ(SEA_OK, sequence_destroy(end, {kind::deque, 0, 0, 0}));
+        EXPECT_EQ(0u, b.heap.heap().used());
+    }
+}
+
 TEST(sequence, output_that_cannot_go_back_is_refused_and_nothing_changes)
 {
     for (kind k : {kind::vector, kind::deque}) {

@@ -48,10 +48,10 @@ struct table_call {
     byte_span key, data;
     part_answer answer;
 
-    int refuse(int status, why reason, std::uint64_t n = 0)
+    int refuse(int status, why reason, std::uint64_t n = 0, std::uint64_t m = 0)
     {
         answer.status = status;
-        return x.refuse(status, reason, n);
+        return x.refuse(status, reason, n, m);
     }
     int no_table()
     {
@@ -211,7 +211,8 @@ int explain(table_call &c)
     case SEA_ERR_HANDLE:
         return c.refuse(SEA_ERR_HANDLE, why::no_element, c.a.elem);
     case SEA_ERR_MEMORY:
-        if (c.a.what == table_what::scan) return c.refuse(SEA_ERR_MEMORY, why::too_large, c.answer.value_bytes);
+        if (c.a.what == table_what::scan)
+            return c.refuse(SEA_ERR_MEMORY, why::too_large, c.answer.value_bytes, c.a.room);
         return c.refuse(SEA_ERR_MEMORY, why::no_room, c.key.size() + c.data.size());
     case SEA_ERR_ADDRESS:
         return c.refuse(SEA_ERR_ADDRESS, why::damaged);

@@ -20,6 +20,7 @@ struct asked_table {
     part_answer answer;
     std::string output;
     why reason = why::nothing;
+    std::uint64_t told[2] = {}; // with it
 
     explicit asked_table(sea_table_kind kind)
     {
@@ -52,6 +53,8 @@ struct asked_table {
         if (x.result_bytes == sizeof answer) std::memcpy(&answer, x.result, sizeof answer);
         output.assign(reinterpret_cast<const char *>(x.output.data()), x.output.size());
         reason = x.reason;
+        told[0] = x.a;
+        told[1] = x.b;
         return status;
     }
     int on_key(table_what what, const std::string &key, const std::string &data = {}, std::uint8_t mode = 0)
@@ -108,6 +111,19 @@ TEST(TableVerb, a_kind_has_its_own_inserts_only)
     EXPECT_EQ(SEA_ERR_INVALID, map.on_key(table_what::insert, "k", "1234", add));
     EXPECT_EQ(SEA_ERR_INVALID, map.on_key(table_what::insert, "k", "1234", 9));
     EXPECT_EQ(SEA_ERR_INTERNAL, map.on_key(table_what::insert, "", "1234", keep));
+}
+
+TEST(TableVerb, a_scan_without_room_tells_how_much_there_is_and_is_needed)
+{
+    asked_table t(SEA_TABLE_SET);
+    EXPECT_EQ(SEA_OK, t.on_key(table_what::insert, std::string(100, 'k')));
+    table_request a;
+    a.id = 70;
+    a.room = 50;
+    EXPECT_EQ(SEA_ERR_MEMORY, t.ask(t.part, table_what::scan, a));
+    EXPECT_EQ(why::too_large, t.reason);
+    EXPECT_EQ(item_bytes(100, 0), t.told[0]);
+    EXPECT_EQ(50u, t.told[1]);
 }
 
 // What comes over the wire may be anything: an error, never a crash, and the table stays whole.

@@ -75,11 +75,12 @@ int rank_map::make(int acp_rank, sea_addr word, std::unique_ptr<rank_map> *map)
     const std::size_t bytes = 2 * std::size_t(n) * sizeof(std::int32_t);
     const int first = first_of_node(me);
     auto made = std::unique_ptr<rank_map>(new rank_map);
-    sea_addr table = at_first;
+    sea_addr table = at_first; // elsewhere SEA_NULL: then this node has none
     if (me == first) {
-        if (me != 0 && sea_heap_alloc(me, bytes, &table) == SEA_OK)
-            if (int s = sea_get(sea_local(table), result.table, bytes, nullptr)) return s;
+        if (me != 0 && sea_heap_alloc(me, bytes, &table) != SEA_OK) table = SEA_NULL;
         made->table_ = table;
+        if (me != 0 && table)
+            if (int s = sea_get(sea_local(table), result.table, bytes, nullptr)) return s;
         if (int s = sea_put(at_rank(me, word), &table, sizeof table, nullptr)) return s;
     }
     if (int s = sea_barrier(SEA_TEAM_WORLD)) return s;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DSM on LAPI, as in the paper: READ is a Get and a wait for its origin counter, WRITE a Put and a wait for its
-// origin counter, WRITE_B waits for the completion counter too. Counters are local variables, so any number of threads
-// may be under way. WRITEs of middle size to other machines go through the outbox, which waits later.
+// The DSM on LAPI, as in the paper: READ is a Get that is waited for, WRITE a Put and a wait for its origin counter,
+// WRITE_B a Put that is waited for to its end. Counters are local variables, so any number of threads may be under way.
+// WRITEs of middle size to other machines go through the outbox, which waits later.
+//
+// What is waited for to its end goes through the calls of LAPI_Onesea_: a counter adds also for what has failed, and
+// the error handler hears of it later, in another thread. Of WRITEs it has heard when a fence returns.
 //
 // Every node has one piece of memory that its machine shares. It begins with the control block, the part follows; the
 // beginnings are exchanged by LAPI_Address_init() and kept in a table.
@@ -97,9 +100,7 @@ class lapi_wire : public wire {
 
     int read(int node, std::uint64_t address, void *data, std::uint64_t length) override
     {
-        lapi_cntr_t origin{};
-        int code = LAPI_Get(handle_, task(node), length, place(node, address), data, nullptr, &origin);
-        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
+        const int code = LAPI_Onesea_get(handle_, task(node), length, place(node, address), data);
         return tell(code, "READ", node, address, length);
     }
 
@@ -117,11 +118,8 @@ class lapi_wire : public wire {
 
     int write_b(int node, std::uint64_t address, const void *data, std::uint64_t length) override
     {
-        lapi_cntr_t origin{}, complete{};
-        int code = LAPI_Put(handle_, task(node), length, place(node, address), const_cast<void *>(data), nullptr,
-                            &origin, &complete);
-        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
-        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &complete, 1, nullptr);
+        const int code =
+            LAPI_Onesea_put(handle_, task(node), length, place(node, address), const_cast<void *>(data), nullptr);
         return tell(code, "WRITE_B", node, address, length);
     }
 
@@ -147,10 +145,8 @@ class lapi_wire : public wire {
         if (int code = update(SWAP, home, &words_of(home, lock).tail, &me, before)) return fail_below(code, "lock");
         if (before == 0) return told_late("lock");
         lock_words &theirs = words_of(static_cast<int>(before) - 1, lock);
-        lapi_cntr_t origin{};
-        int code = LAPI_Put(handle_, task(static_cast<int>(before) - 1), sizeof me, &theirs.next, &me, &theirs.linked,
-                            &origin, nullptr);
-        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
+        int code =
+            LAPI_Onesea_put(handle_, task(static_cast<int>(before) - 1), sizeof me, &theirs.next, &me, &theirs.linked);
         if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &mine.granted, 1, nullptr);
         return code == LAPI_SUCCESS ? told_late("lock") : fail_below(code, "lock");
     }
@@ -220,10 +216,7 @@ class lapi_wire : public wire {
 
     int update(RMW_ops_t op, int node, void *word, long long *operand, long long &before) const
     {
-        lapi_cntr_t origin{};
-        int code = LAPI_Rmw64(handle_, op, task(node), static_cast<long long *>(word), operand, &before, &origin);
-        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &origin, 1, nullptr);
-        return code;
+        return LAPI_Onesea_rmw64(handle_, op, task(node), static_cast<long long *>(word), operand, &before);
     }
 
     // Of a WRITE: what goes wrong after the call is told later.

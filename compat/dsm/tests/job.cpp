@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // dsm_job: every function and every error of dsm.h, as a job of any number of nodes. Modes: nothing (all steps),
 // `lossy` (the same, but nothing depends on a WRITE that is not repeated), `memory` (one node asks for too much),
-// `death` (needs
-// --on-death continue and two nodes: the last one kills itself).
+// `death` (needs --on-death continue and two nodes: the last one kills itself), `lost_node` and `lost_link` (the same;
+// node 0 kills node 1 under accesses to it, or waits until its link is given up).
 #include "job.hpp"
 
 #include <atomic>
@@ -143,5 +143,6 @@ int main(int argc, char **argv)
     job::lossy = mode == "lossy";
     if (mode == "memory") return too_much();
     if (mode == "death") return death();
+    if (mode == "lost_node" || mode == "lost_link") return job::lost(mode == "lost_node");
     return all_steps();
 }

@@ -36,8 +36,9 @@ void space_steps(); // sizes, READ, WRITE, WRITE_B, fence, barrier
 void error_steps(); // every error, and that it changes nothing
 void agree_steps(); // fetch-add, locks, threads
 void fortran_steps();
-void last_steps(); // just before dsm_term()
-extern bool lossy; // WRITEs may be lost: the UDP wire of the benchmark
+void last_steps();       // just before dsm_term()
+int lost(bool by_death); // what is under way to a node that is lost
+extern bool lossy;       // WRITEs may be lost: the UDP wire of the benchmark
 
 } // namespace job
 

@@ -457,10 +457,15 @@ int LAPI_Gfence(lapi_handle_t hndl);
 /* Ours, not LAPI's: `bytes` (> 0) of memory that the tasks of this node share. A pointer into it is a target address of
  * this task like any other, but Put, Get and Rmw on it from tasks of the same node are plain loads, stores and atomics.
  * 64-byte aligned. Local. _free: from this task, when no operation on it is under way. Errors: LAPI_ERR_HNDL_INVALID,
- * LAPI_ERR_RET_PTR_NULL, LAPI_ERR_DATA_LEN, LAPI_ERR_MEMORY_EXHAUSTED, LAPI_ERR_ONESEA_ADDRESS (free: not such memory).
- */
+ * LAPI_ERR_RET_PTR_NULL, LAPI_ERR_DATA_LEN, LAPI_ERR_MEMORY_EXHAUSTED; free: LAPI_ERR_ONESEA_ADDRESS (not such). */
 int LAPI_Onesea_shared_alloc(lapi_handle_t hndl, ulong bytes, void **memory);
 int LAPI_Onesea_shared_free(lapi_handle_t hndl, void *memory);
+
+/* Ours, too: these wait for the end at both sides. What went wrong is the result, and the error handler does not hear
+ * of it: LAPI_ERR_TIMEOUT (the way was given up), LAPI_ERR_TGT_PURGED, LAPI_ERR_ONESEA_ADDRESS, or as the others. */
+int LAPI_Onesea_put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr, lapi_cntr_t *tgt_cntr);
+int LAPI_Onesea_get(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr);
+int LAPI_Onesea_rmw64(lapi_handle_t h, RMW_ops_t op, uint tgt, long long *tgt_var, long long *in_val, long long *prev);
 
 int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info);
 int PLAPI_Term(lapi_handle_t hndl);

@@ -122,6 +122,7 @@ int meet(context &c)
         to.heap = all[std::size_t(t)].base;
         to.heap_bytes = all[std::size_t(t)].bytes;
         to.near = c.use_shm && sea_local(all[std::size_t(t)].first) != nullptr;
+        if (sea_alive(t) != 1) to.near = false; // its death may have been told just before
     }
     return sea_barrier(c.team);
 }

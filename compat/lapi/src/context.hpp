@@ -31,9 +31,9 @@ constexpr int default_timeout = 900, min_timeout = 1, max_timeout = 86400; // se
 
 // Another task, as this one sees it.
 struct task {
-    std::uintptr_t heap = 0;    // where its shared memory lies in its own process
-    std::size_t heap_bytes = 0; // 0: not known
-    bool near = false;          // that memory can be loaded and stored here
+    std::uintptr_t heap = 0;        // where its shared memory lies in its own process
+    std::size_t heap_bytes = 0;     // 0: not known
+    std::atomic<bool> near = false; // that memory can be loaded and stored here, and the task lives
     std::atomic<bool> purged = false;
     std::atomic<bool> messaged = false; // messages went there that no fence has asked about; set after the sending
     int fences = 0;                     // that wait for an answer from there, guarded by `fencing`

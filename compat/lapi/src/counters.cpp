@@ -51,7 +51,7 @@ int wait_for(context &c, lapi_cntr_t *cntr, int val, int *now)
     c.waiting.drain(c.handlers);
     sleeping too;
     while (!take(cntr, val, now))
-        if (!sleep_until(cntr, val, c.timeout)) report_silent_tasks(c);
+        if (!sleep_until(cntr, val, c.timeout)) report_silent_tasks(c, [=] { return load(cntr) >= val; });
     return LAPI_SUCCESS;
 }
 
@@ -60,11 +60,14 @@ int wait_without_polling(context &c, lapi_cntr_t *cntr, int val, int *now)
     if (!c.counters.begin_wait(cntr)) return LAPI_ERR_MULTIPLE_WAITERS;
     runs_no_handlers = true;
     sleeping here;
-    bool listed = c.counters.has_destinations(cntr);
+    const bool listed = c.counters.has_destinations(cntr);
+    bool purged = false;
+    int code = LAPI_SUCCESS;
     while (!take(cntr, val, now)) {
-        if (listed && c.counters.all_told(cntr)) { // some by LAPI_Purge_totask(), so the value will not come
+        if (listed && c.counters.all_told(cntr, &purged)) { // so no more will be added
             if (take(cntr, val, now)) break;
             if (now) *now = int(load(cntr));
+            if (purged) code = LAPI_ERR_TGT_PURGED;
             break;
         }
         sleep_until(cntr, val, listed ? 0.005 : double(c.timeout));
@@ -72,7 +75,7 @@ int wait_without_polling(context &c, lapi_cntr_t *cntr, int val, int *now)
     runs_no_handlers = false;
     c.counters.forget_if_told(cntr);
     c.counters.end_wait(cntr);
-    return LAPI_SUCCESS;
+    return code;
 }
 
 void poll_once(context &c)
@@ -123,7 +126,8 @@ extern "C" int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int 
     if (num_dest < 0) return LAPI_ERR_SET_VAL;
     if (num_dest > 0 && (!dest_list || !dest_status)) return LAPI_ERR_RET_PTR_NULL;
     return guarded([&] {
-        c->counters.set_destinations(cntr, {dest_list, dest_list + num_dest}, dest_status, c->n);
+        const auto gone = [c](uint t) { return c->tasks[t].purged.load() || sea_alive(int(t)) != 1; };
+        c->counters.set_destinations(cntr, {dest_list, dest_list + num_dest}, dest_status, c->n, gone);
         __atomic_store_n(&as_sea(cntr)->value, 0, __ATOMIC_SEQ_CST);
         return LAPI_SUCCESS;
     });

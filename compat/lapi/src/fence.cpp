@@ -8,6 +8,7 @@
 #include "local.hpp"
 #include "message.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -26,17 +27,61 @@ class limited {
     const double before_ = sea_timeout(); // the program may have set one
 };
 
-int data_fence(context &c, double seconds)
+// What a fence of onesea has met was told to it alone: every other thread's must know that there was something. A fence
+// that is under way may be about to take it.
+std::atomic<int> under_way = 0;
+std::atomic<std::uint64_t> errors_met = 0, errors_heard = 0; // heard: by the error handlers
+
+class fencing_now {
+  public:
+    fencing_now() { ++under_way; }
+    ~fencing_now() { --under_way; }
+    fencing_now(const fencing_now &) = delete;
+    fencing_now &operator=(const fencing_now &) = delete;
+};
+
+// False: not within `seconds`.
+bool fenced(int status)
+{
+    if (status != SEA_OK && status != SEA_ERR_TIMEOUT) ++errors_met; // told by sea_on_error()
+    return status != SEA_ERR_TIMEOUT;
+}
+
+bool fenced(int t, double seconds)
 {
     limited here(seconds);
+    return fenced(sea_fence(t));
+}
+
+int data_fence(context &c, double seconds)
+{
     int result = LAPI_SUCCESS;
     for (int t = 0; t < c.n; ++t) {
-        if (c.tasks[t].purged.load(std::memory_order_relaxed)) continue;
-        if (sea_fence(t) != SEA_ERR_TIMEOUT) continue; // other errors are told by sea_on_error()
+        if (c.tasks[t].purged.load(std::memory_order_relaxed) || fenced(t, seconds)) continue;
         result = LAPI_ERR_TIMEOUT;
         report(c, result, TMR_ERR, t);
     }
     return result;
+}
+
+bool reports_errors_here()
+{
+    bool here = false;
+    for_each_context([&](context &c) { return here = c.errors.runs_here(); });
+    return here;
+}
+
+void let_errors_be_heard(context &c)
+{
+    const std::uint64_t met = errors_met;
+    if ((met == errors_heard && under_way == 1) || reports_errors_here()) return;
+    wait_for_news_of_errors(c);
+    if (c.handlers.locked_here()) return;
+    for_each_context([](context &one) { // the first one is told
+        one.errors.finish();
+        return true;
+    });
+    for (std::uint64_t heard = errors_heard; heard < met && !errors_heard.compare_exchange_weak(heard, met);) continue;
 }
 
 struct flushes {
@@ -112,22 +157,40 @@ int message_fence(context &c)
 int fence(context &c)
 {
     in_progress here(c.handlers);
+    const fencing_now now;
     c.waiting.drain(c.handlers);
     int data = data_fence(c, c.timeout);
     int messages = message_fence(c);
+    let_errors_be_heard(c);
     return data == LAPI_SUCCESS ? messages : data;
 }
 
 bool all_sent_has_arrived(context &c)
 {
     c.unconfirmed.exchange(false); // what is sent from here on is confirmed later
+    const fencing_now now;
     limited here(0);
-    if (sea_fence_all() != SEA_ERR_TIMEOUT) return true;
+    if (fenced(sea_fence_all())) return true;
     c.unconfirmed.store(true, std::memory_order_relaxed);
     return false;
 }
 
-void report_silent_tasks(context &c) { data_fence(c, c.timeout); }
+void report_silent_tasks(context &c, const std::function<bool()> &done)
+{
+    constexpr double slice = 0.1; // seconds
+    const fencing_now now;
+    const double until = sea_time() + c.timeout;
+    for (int t = 0; t < c.n; ++t) {
+        if (c.tasks[t].purged.load(std::memory_order_relaxed)) continue;
+        bool behind = true;
+        for (double left = slice; behind && left > 0;) {
+            left = std::max(0.0, until - sea_time());
+            behind = !fenced(t, std::min(slice, left));
+            if (done()) return;
+        }
+        if (behind) report(c, LAPI_ERR_TIMEOUT, TMR_ERR, t);
+    }
+}
 
 } // namespace lapi
 

@@ -113,6 +113,12 @@ bool gate::unlock()
     return true;
 }
 
+bool gate::locked_here()
+{
+    std::lock_guard lock(mutex_);
+    return mine();
+}
+
 pthread_t gate::owner()
 {
     std::lock_guard lock(mutex_);

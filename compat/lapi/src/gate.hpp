@@ -43,6 +43,7 @@ class gate {
     bool try_lock();
     bool unlock(); // false: this thread does not own it
     pthread_t owner();
+    bool locked_here(); // by this thread
     // Gives the lock up entirely until signalled (or `until`, may be null); false: not the owner. *timed_out tells.
     bool wait_on(std::condition_variable_any &condition, const timespec *until, bool *timed_out);
 

@@ -11,6 +11,7 @@
 #include "local.hpp"
 
 #include <cstring>
+#include <memory>
 
 namespace lapi {
 namespace {
@@ -69,6 +70,7 @@ void on_death(int rank, int, void *)
 {
     for_each_context([rank](context &c) {
         if (!c.valid(uint(rank))) return false;
+        c.tasks[rank].near = false;
         c.counters.purged(uint(rank));
         c.asked.fail_all_of(uint(rank), LAPI_ERR_TGT_PURGED);
         return false;
@@ -80,6 +82,7 @@ void on_error(int rank, int status, int kind, void *)
 {
     constexpr lapi_err_t types[] = {PUT_ERR, GET_ERR, RMW_ERR, AM_ERR, PUT_ERR};
     lapi_err_t type = status == SEA_ERR_LINK ? TMR_ERR : types[kind];
+    if (status == SEA_ERR_LINK) unreachable(uint(rank));
     for_each_context([&](context &c) {
         report_later(c, from_sea(status), type, rank);
         return true;
@@ -90,9 +93,9 @@ void on_error(int rank, int status, int kind, void *)
 std::uint64_t expect_completion(context &c, uint tgt, lapi_cntr_t *counter)
 {
     return c.asked.add(tgt, [&c, tgt, counter](int code, const std::uint64_t *) {
-        if (code == LAPI_SUCCESS) c.counters.arrived(counter, tgt);
+        if (code == LAPI_SUCCESS) return tell_arrival(c, tgt, counter);
         add_here(counter);
-        if (code != LAPI_SUCCESS) report_later(c, code, AM_ERR, int(tgt));
+        report_later(c, code, AM_ERR, int(tgt));
     });
 }
 
@@ -108,7 +111,9 @@ int send_packet(context &c, uint tgt, std::byte *buffer, std::size_t used, const
     return LAPI_SUCCESS;
 }
 
-int send_long(context &c, uint tgt, const std::byte *buffer, std::size_t used, const sending &s, const ending &e)
+// A message without a send handler whose way or target is lost is told by on_error() or on_death().
+int send_long(context &c, uint tgt, const std::byte *buffer, std::size_t used, const sending &s, const ending &e,
+              std::uint64_t request)
 {
     sea_opts opts = SEA_OPTS_INIT;
     opts.flags = SEA_NOWAIT;
@@ -124,8 +129,13 @@ int send_long(context &c, uint tgt, const std::byte *buffer, std::size_t used, c
         add_here(e.org_cntr);
         call_sender(c, tgt, e, LAPI_SUCCESS);
     };
-    o.at_end = [&c, tgt](int status) {
-        if (status != SEA_OK) report(c, from_sea(status), AM_ERR, int(tgt));
+    o.at_end = [&c, tgt, request](int status) {
+        if (status == SEA_ERR_LINK) unreachable(tgt);
+        if (status == SEA_OK) return;
+        if (auto answered = request ? c.asked.take(request, tgt) : requests::answered())
+            answered(from_sea(status), nullptr); // nobody else will
+        else
+            report(c, from_sea(status), AM_ERR, int(tgt));
     };
     c.tracked.follow(std::move(o));
     return LAPI_SUCCESS;
@@ -167,13 +177,34 @@ int send(context &c, uint tgt, const sending &s, const ending &e)
     std::memcpy(buffer, &head, sizeof head);
     if (s.uhdr_len) std::memcpy(buffer + sizeof head, s.uhdr, s.uhdr_len);
     const std::size_t used = sizeof head + padded;
-    int code = packed ? send_packet(c, tgt, buffer, used, s, e) : send_long(c, tgt, buffer, used, s, e);
+    const int code =
+        packed ? send_packet(c, tgt, buffer, used, s, e) : send_long(c, tgt, buffer, used, s, e, head.request);
     c.tasks[tgt].messaged.store(true, std::memory_order_relaxed); // after it: another thread's fence may be under way
     c.has_sent();
     if (code == LAPI_SUCCESS || !head.request || c.asked.take(head.request, tgt)) return code;
     add_here(e.org_cntr); // the target's end has told the completion: so the rest of a message that was sent follows
     call_sender(c, tgt, e, code);
     return LAPI_SUCCESS;
+}
+
+void unreachable(uint task)
+{
+    for_each_context([task](context &c) {
+        if (c.valid(task)) c.asked.fail_all_of(task, LAPI_ERR_TIMEOUT);
+        return false;
+    });
+}
+
+// onesea runs its handlers in the order in which there came to be something for them: a message of this task to itself
+// comes behind.
+void wait_for_news_of_errors(context &c)
+{
+    auto come = std::make_shared<sea_counter>();
+    const std::uint64_t id = c.asked.add(uint(c.me), [come](int, const std::uint64_t *) { add_here(come.get()); });
+    const service s = {c.handle, service_kind::answer, LAPI_SUCCESS, 0, id, {}};
+    if (send_service(c.me, s) != SEA_OK) return void(c.asked.take(id, uint(c.me)));
+    sleeping here;
+    while (c.open && sea_counter_wait(come.get(), 1, 0.1) == SEA_ERR_TIMEOUT) continue;
 }
 
 int register_handlers()

@@ -32,6 +32,12 @@ int ask(context &c, uint tgt, service_kind kind, const std::uint64_t *words, req
 // Answers question `id` of `source`; words: four, or null.
 void answer(lapi_handle_t context_number, int source, std::uint64_t id, int code, const std::uint64_t *words);
 
+// The way to `task` has been given up: what it was asked ends, as it does when a task dies.
+void unreachable(uint task);
+
+// Returns when onesea's handlers of errors have run for all errors that it had found before.
+void wait_for_news_of_errors(context &c);
+
 // Once per process, after sea_init().
 int register_handlers();
 

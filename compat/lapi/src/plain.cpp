@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LAPI_Put() and LAPI_Get().
+// LAPI_Put() and LAPI_Get(), and the two of ours that wait.
 #include "transfer.hpp"
 
 using namespace lapi;
@@ -38,6 +38,21 @@ extern "C" int PLAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr
     e.tgt_cntr = lapi_long_t(tgt_cntr);
     e.org_cntr = org_cntr;
     return guarded([&] { return get(*c, tgt, lapi_long_t(tgt_addr), org_addr, len, e); });
+}
+
+extern "C" int LAPI_Onesea_put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr,
+                               lapi_cntr_t *tgt_cntr)
+{
+    context *c;
+    if (int code = check(hndl, tgt, len, tgt_addr, org_addr, &c)) return code;
+    return guarded([&] { return put_through(*c, tgt, lapi_long_t(tgt_addr), org_addr, len, lapi_long_t(tgt_cntr)); });
+}
+
+extern "C" int LAPI_Onesea_get(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr)
+{
+    context *c;
+    if (int code = check(hndl, tgt, len, tgt_addr, org_addr, &c)) return code;
+    return guarded([&] { return get_through(*c, tgt, lapi_long_t(tgt_addr), org_addr, len); });
 }
 
 LAPI_TWIN(Put);

@@ -20,7 +20,7 @@ inline sea_addr shared_address(const context &c, uint t, lapi_long_t pointer, ul
 // That memory as this task sees it, if it can load and store it and all of it is allocated; else null.
 inline char *near_memory(const context &c, uint t, lapi_long_t pointer, ulong bytes)
 {
-    if (!c.tasks[t].near || bytes == 0) return nullptr;
+    if (!c.tasks[t].near.load(std::memory_order_relaxed) || bytes == 0) return nullptr;
     sea_addr first = shared_address(c, t, pointer, bytes);
     if (first == SEA_NULL) return nullptr;
     return static_cast<char *>(sea_local_range(first, bytes));

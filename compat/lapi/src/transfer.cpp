@@ -4,6 +4,7 @@
 #include "local.hpp"
 #include "message.hpp"
 #include "reach.hpp"
+#include "through.hpp"
 
 #include <algorithm>
 
@@ -39,8 +40,11 @@ int start(context &c, uint tgt, lapi_err_t type, const ending &e, Issue &&issue)
         call_sender(c, tgt, e, LAPI_SUCCESS);
     };
     o.at_end = [&c, tgt, e, type](int status) {
-        if (status == SEA_OK && e.cmpl_cntr) c.counters.arrived(e.cmpl_cntr, tgt);
-        add_here(e.cmpl_cntr);
+        if (status == SEA_OK)
+            tell_arrival(c, tgt, e.cmpl_cntr);
+        else
+            add_here(e.cmpl_cntr);
+        if (status == SEA_ERR_LINK) unreachable(tgt);
         if (status != SEA_OK) report(c, from_sea(status), type, int(tgt));
         if (e.chndlr && status == SEA_OK)
             c.completions.push([handle = c.handle, e]() mutable { e.chndlr(&handle, e.cinfo); });
@@ -106,6 +110,13 @@ int add_there(uint tgt, lapi_long_t counter)
     return from_sea(sea_raw_put(int(tgt), 0, nullptr, 0, &opts));
 }
 
+void tell_arrival(context &c, uint tgt, lapi_cntr_t *counter)
+{
+    if (!counter) return;
+    c.counters.arrived(counter, tgt);
+    wake_sleepers();
+}
+
 void call_sender(context &c, uint tgt, const ending &e, int code)
 {
     if (!e.shdlr) return;
@@ -122,10 +133,7 @@ void end_now(context &c, uint tgt, const ending &e)
     if (int code = add_there(tgt, e.tgt_cntr)) report(c, code, PUT_ERR, int(tgt));
     add_here(e.org_cntr);
     call_sender(c, tgt, e, LAPI_SUCCESS);
-    if (e.cmpl_cntr) {
-        c.counters.arrived(e.cmpl_cntr, tgt);
-        add_here(e.cmpl_cntr);
-    }
+    tell_arrival(c, tgt, e.cmpl_cntr);
     if (e.chndlr) c.completions.push([handle = c.handle, e]() mutable { e.chndlr(&handle, e.cinfo); });
 }
 
@@ -156,6 +164,27 @@ int get(context &c, uint tgt, lapi_long_t from, void *to, ulong bytes, const end
     }
     sea_addr shared = shared_address(c, tgt, from, bytes);
     return start(c, tgt, GET_ERR, e, [&](const sea_opts *opts) {
+        return shared ? sea_get(to, shared, bytes, opts) : sea_raw_get(to, int(tgt), from, bytes, opts);
+    });
+}
+
+int put_through(context &c, uint tgt, lapi_long_t to, const void *from, ulong bytes, lapi_long_t tgt_cntr)
+{
+    if (bytes <= short_copy && copied_near(c, tgt, to, const_cast<void *>(from), bytes, true)) {
+        c.has_sent();
+        return add_there(tgt, tgt_cntr);
+    }
+    const sea_addr shared = shared_address(c, tgt, to, bytes);
+    return through(c, tgt, tgt_cntr, [&](const sea_opts *opts) {
+        return shared ? sea_put(shared, from, bytes, opts) : sea_raw_put(int(tgt), to, from, bytes, opts);
+    });
+}
+
+int get_through(context &c, uint tgt, lapi_long_t from, void *to, ulong bytes)
+{
+    if (bytes <= short_copy && copied_near(c, tgt, from, to, bytes, false)) return LAPI_SUCCESS;
+    const sea_addr shared = shared_address(c, tgt, from, bytes);
+    return through(c, tgt, 0, [&](const sea_opts *opts) {
         return shared ? sea_get(to, shared, bytes, opts) : sea_raw_get(to, int(tgt), from, bytes, opts);
     });
 }

@@ -29,6 +29,11 @@ int update(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, cons
 // Takes the answer of a compare-and-swap that another task made here.
 void compare_and_swap_for(context &c, int source, std::uint64_t id, const std::uint64_t *words);
 
+// The same, but the call waits for the end of the operation, and what has become of that is the result.
+int put_through(context &c, uint tgt, lapi_long_t to, const void *from, ulong bytes, lapi_long_t tgt_cntr);
+int get_through(context &c, uint tgt, lapi_long_t from, void *to, ulong bytes);
+int update_through(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, const void *in, void *old);
+
 struct piece {
     lapi_long_t remote;
     void *local;
@@ -39,6 +44,8 @@ int get_pieces(context &c, uint tgt, const std::vector<piece> &pieces, const end
 
 // Tells all whom `e` names that an operation towards `tgt` has ended well here and there.
 void end_now(context &c, uint tgt, const ending &e);
+// What was sent to `tgt` with a completion counter of this task has arrived.
+void tell_arrival(context &c, uint tgt, lapi_cntr_t *counter);
 // Adds to a counter of `tgt`, whose pointer may be wrong; of this task itself the result tells.
 int add_there(uint tgt, lapi_long_t counter);
 // Runs a send completion handler when handlers may run.

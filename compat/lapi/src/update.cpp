@@ -4,9 +4,11 @@
 #include "local.hpp"
 #include "message.hpp"
 #include "reach.hpp"
+#include "through.hpp"
 #include "transfer.hpp"
 
 #include <atomic>
+#include <memory>
 
 namespace lapi {
 namespace {
@@ -46,8 +48,37 @@ sea_atomic_kind kind_of(RMW_ops_t op)
     return op == FETCH_AND_ADD ? SEA_ATOMIC_ADD : op == FETCH_AND_OR ? SEA_ATOMIC_OR : SEA_ATOMIC_SWAP;
 }
 
-int ask_for_swap(context &c, uint tgt, int width, lapi_long_t word, std::uint64_t operand, std::uint64_t compare,
-                 void *old, const ending &e)
+struct operands {
+    std::uint64_t value, compare;
+};
+
+// Of a compare-and-swap there are two.
+operands operands_of(RMW_ops_t op, int width, const void *in)
+{
+    const std::uint64_t first = word_at(in, width);
+    if (op != COMPARE_AND_SWAP) return {first, 0};
+    return {word_at(static_cast<const char *>(in) + width, width), first};
+}
+
+bool updated_near(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, const operands &with, void *old)
+{
+    char *memory = near_memory(c, tgt, word, ulong(width));
+    if (!memory) return false;
+    store(old, width,
+          width == 4 ? apply<std::uint32_t>(memory, op, with.value, with.compare)
+                     : apply<std::uint64_t>(memory, op, with.value, with.compare));
+    return true;
+}
+
+int issue(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, const operands &with, void *old,
+          const sea_opts *opts)
+{
+    const sea_addr shared = shared_address(c, tgt, word, ulong(width));
+    return shared ? sea_atomic(kind_of(op), shared, width, with.value, 0, old, opts)
+                  : sea_raw_atomic(kind_of(op), int(tgt), word, width, with.value, 0, old, opts);
+}
+
+int ask_for_swap(context &c, uint tgt, int width, lapi_long_t word, const operands &with, void *old, const ending &e)
 {
     auto answered = [&c, tgt, width, old, e](int code, const std::uint64_t *words) {
         if (code == LAPI_SUCCESS) store(old, width, words[0]);
@@ -55,27 +86,44 @@ int ask_for_swap(context &c, uint tgt, int width, lapi_long_t word, std::uint64_
         if (code != LAPI_SUCCESS) report_later(c, code, RMW_ERR, int(tgt));
         call_sender(c, tgt, e, code);
     };
-    const std::uint64_t words[4] = {word, std::uint64_t(width), operand, compare};
+    const std::uint64_t words[4] = {word, std::uint64_t(width), with.value, with.compare};
     return ask(c, tgt, service_kind::swap, words, answered);
+}
+
+int swap_through(context &c, uint tgt, int width, lapi_long_t word, const operands &with, void *old)
+{
+    struct result {
+        sea_counter answered = {0};
+        int code = LAPI_SUCCESS;
+        std::uint64_t swapped = 0;
+    };
+    auto r = std::make_shared<result>();
+    auto answered = [r](int code, const std::uint64_t *words) {
+        r->code = code;
+        if (code == LAPI_SUCCESS) r->swapped = words[0];
+        add_here(&r->answered);
+    };
+    in_progress here(c.handlers);
+    c.waiting.drain(c.handlers);
+    const std::uint64_t words[4] = {word, std::uint64_t(width), with.value, with.compare};
+    if (int code = ask(c, tgt, service_kind::swap, words, answered)) return code;
+    sleeping too;
+    wait_through(c, [&](double seconds) { return sea_counter_wait(&r->answered, 1, seconds) != SEA_ERR_TIMEOUT; });
+    if (r->code == LAPI_SUCCESS) store(old, width, r->swapped);
+    return r->code;
 }
 
 } // namespace
 
 int update(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, const void *in, void *old, const ending &e)
 {
-    const bool swap_if = op == COMPARE_AND_SWAP;
-    const std::uint64_t first = word_at(in, width);
-    const std::uint64_t operand = swap_if ? word_at(static_cast<const char *>(in) + width, width) : first;
+    const operands with = operands_of(op, width, in);
     if (word % lapi_long_t(width)) return LAPI_ERR_ONESEA_ADDRESS;
-    if (char *memory = near_memory(c, tgt, word, ulong(width))) {
-        store(old, width,
-              width == 4 ? apply<std::uint32_t>(memory, op, operand, first)
-                         : apply<std::uint64_t>(memory, op, operand, first));
+    if (updated_near(c, tgt, op, width, word, with, old)) {
         end_now(c, tgt, e);
         return LAPI_SUCCESS;
     }
-    if (swap_if) return ask_for_swap(c, tgt, width, word, operand, first, old, e);
-    sea_addr shared = shared_address(c, tgt, word, ulong(width));
+    if (op == COMPARE_AND_SWAP) return ask_for_swap(c, tgt, width, word, with, old, e);
     sea_opts opts = SEA_OPTS_INIT;
     opts.flags = SEA_NOWAIT;
     tracker::operation o;
@@ -83,20 +131,29 @@ int update(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, cons
     if (by_call) {
         opts.op = &o.op;
         opts.remote_counter = c.tracked.events(); // the other one counts before the end if nobody wants the old value
-    } else if (e.org_cntr) {
-        opts.origin_counter = as_sea(e.org_cntr);
+    } else if (e.org_cntr) {                      // it adds when the operation is done
+        (old ? opts.origin_counter : opts.remote_counter) = as_sea(e.org_cntr);
     }
-    int status = shared ? sea_atomic(kind_of(op), shared, width, operand, 0, old, &opts)
-                        : sea_raw_atomic(kind_of(op), int(tgt), word, width, operand, 0, old, &opts);
+    const int status = issue(c, tgt, op, width, word, with, old, &opts);
     c.has_sent();
     if (status != SEA_OK || !by_call) return from_sea(status);
     o.at_end = [&c, tgt, e](int ended) {
         add_here(e.org_cntr);
+        if (ended == SEA_ERR_LINK) unreachable(tgt);
         if (ended != SEA_OK) report(c, from_sea(ended), RMW_ERR, int(tgt));
         call_sender(c, tgt, e, from_sea(ended));
     };
     c.tracked.follow(std::move(o));
     return LAPI_SUCCESS;
+}
+
+int update_through(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, const void *in, void *old)
+{
+    const operands with = operands_of(op, width, in);
+    if (word % lapi_long_t(width)) return LAPI_ERR_ONESEA_ADDRESS;
+    if (updated_near(c, tgt, op, width, word, with, old)) return LAPI_SUCCESS;
+    if (op == COMPARE_AND_SWAP) return swap_through(c, tgt, width, word, with, old);
+    return through(c, tgt, 0, [&](const sea_opts *opts) { return issue(c, tgt, op, width, word, with, old, opts); });
 }
 
 void compare_and_swap_for(context &c, int source, std::uint64_t id, const std::uint64_t *words)
@@ -115,13 +172,18 @@ using namespace lapi;
 
 namespace {
 
+int check(lapi_handle_t hndl, RMW_ops_t op, uint tgt, const void *word, const void *in, context **c)
+{
+    if (int code = open_to(hndl, tgt, c)) return code;
+    if (op < FETCH_AND_ADD || op > COMPARE_AND_SWAP) return LAPI_ERR_RMW_OP;
+    if (!word) return LAPI_ERR_TGT_VAR_NULL;
+    return in ? LAPI_SUCCESS : LAPI_ERR_IN_VAL_NULL;
+}
+
 int rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int width, void *word, const void *in, void *old, lapi_cntr_t *cntr)
 {
     context *c;
-    if (int code = open_to(hndl, tgt, &c)) return code;
-    if (op < FETCH_AND_ADD || op > COMPARE_AND_SWAP) return LAPI_ERR_RMW_OP;
-    if (!word) return LAPI_ERR_TGT_VAR_NULL;
-    if (!in) return LAPI_ERR_IN_VAL_NULL;
+    if (int code = check(hndl, op, tgt, word, in, &c)) return code;
     ending e;
     e.org_cntr = cntr;
     return guarded([&] { return update(*c, tgt, op, width, lapi_long_t(word), in, old, e); });
@@ -139,6 +201,14 @@ extern "C" int PLAPI_Rmw64(lapi_handle_t hndl, RMW_ops_t op, uint tgt, long long
                            long long *prev_tgt_val, lapi_cntr_t *org_cntr)
 {
     return rmw(hndl, op, tgt, 8, tgt_var, in_val, prev_tgt_val, org_cntr);
+}
+
+extern "C" int LAPI_Onesea_rmw64(lapi_handle_t hndl, RMW_ops_t op, uint tgt, long long *tgt_var, long long *in_val,
+                                 long long *prev_tgt_val)
+{
+    context *c;
+    if (int code = check(hndl, op, tgt, tgt_var, in_val, &c)) return code;
+    return guarded([&] { return update_through(*c, tgt, op, 8, lapi_long_t(tgt_var), in_val, prev_tgt_val); });
 }
 
 LAPI_TWIN(Rmw);

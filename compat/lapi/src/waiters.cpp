@@ -18,12 +18,18 @@ void waiters::end_wait(lapi_cntr_t *counter)
     waited_for_.erase(counter);
 }
 
-void waiters::set_destinations(lapi_cntr_t *counter, std::vector<uint> tasks, int *status, int number_of_tasks)
+void waiters::set_destinations(lapi_cntr_t *counter, std::vector<uint> tasks, int *status, int number_of_tasks,
+                               const is_gone &gone)
 {
     std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < tasks.size(); ++i)
-        status[i] = tasks[i] < uint(number_of_tasks) ? LAPI_MSG_INITIAL : LAPI_MSG_INVALID;
-    lists_[counter] = {std::move(tasks), status};
+        status[i] = tasks[i] >= uint(number_of_tasks) ? LAPI_MSG_INVALID
+                    : gone(tasks[i])                  ? LAPI_MSG_PURGED
+                                                      : LAPI_MSG_INITIAL;
+    if (tasks.empty())
+        lists_.erase(counter); // as any other counter
+    else
+        lists_[counter] = {std::move(tasks), status};
     number_of_lists_ = int(lists_.size());
 }
 
@@ -42,18 +48,22 @@ bool waiters::has_destinations(const lapi_cntr_t *counter)
     return lists_.count(counter) > 0;
 }
 
-void waiters::arrived(lapi_cntr_t *counter, uint task)
+void waiters::destinations::note_arrival(uint task)
 {
-    if (number_of_lists_ == 0) return;
-    std::lock_guard lock(mutex_);
-    auto found = lists_.find(counter);
-    if (found == lists_.end()) return;
-    auto &[tasks, status] = found->second;
     for (std::size_t i = 0; i < tasks.size(); ++i) // a task that is listed twice needs two messages
         if (tasks[i] == task && status[i] == LAPI_MSG_INITIAL) {
             status[i] = LAPI_MSG_RECVD;
             return;
         }
+}
+
+void waiters::arrived(lapi_cntr_t *counter, uint task)
+{
+    const auto add = [counter] { __atomic_fetch_add(&counter->onesea_value, 1, __ATOMIC_SEQ_CST); };
+    if (number_of_lists_ == 0) return void(add());
+    std::lock_guard lock(mutex_);
+    if (auto found = lists_.find(counter); found != lists_.end()) found->second.note_arrival(task);
+    add();
 }
 
 void waiters::purged(uint task)
@@ -73,11 +83,19 @@ bool waiters::destinations::all_told() const
     return std::none_of(status, status + tasks.size(), [](int s) { return s == LAPI_MSG_INITIAL; });
 }
 
-bool waiters::all_told(const lapi_cntr_t *counter)
+bool waiters::destinations::any_purged() const
+{
+    return std::any_of(status, status + tasks.size(),
+                       [](int s) { return s == LAPI_MSG_PURGED || s == LAPI_MSG_PURGED_RCVD; });
+}
+
+bool waiters::all_told(const lapi_cntr_t *counter, bool *purged)
 {
     std::lock_guard lock(mutex_);
     auto found = lists_.find(counter);
-    return found != lists_.end() && found->second.all_told();
+    if (found == lists_.end() || !found->second.all_told()) return false;
+    *purged = found->second.any_purged();
+    return true;
 }
 
 void waiters::look_whether_told(const lapi_cntr_t *counter)

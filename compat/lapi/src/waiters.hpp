@@ -6,6 +6,7 @@
 #include "lapi.h"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -18,7 +19,10 @@ class waiters {
     bool begin_wait(lapi_cntr_t *counter); // false: another thread waits for it
     void end_wait(lapi_cntr_t *counter);
 
-    void set_destinations(lapi_cntr_t *counter, std::vector<uint> tasks, int *status, int number_of_tasks);
+    // gone(task): nothing goes there any more; purged() follows for whoever goes later.
+    using is_gone = std::function<bool(uint task)>;
+    void set_destinations(lapi_cntr_t *counter, std::vector<uint> tasks, int *status, int number_of_tasks,
+                          const is_gone &gone);
     void forget(lapi_cntr_t *counter);
     // After a wait: if no destination is without an answer the program has its statuses back.
     void forget_if_told(const lapi_cntr_t *counter)
@@ -26,17 +30,19 @@ class waiters {
         if (number_of_lists_ != 0) look_whether_told(counter);
     }
     bool has_destinations(const lapi_cntr_t *counter);
-    // What was sent to `task` with this counter has arrived.
+    // What was sent to `task` with this counter has arrived: adds to it. Who finds all told finds the value, too.
     void arrived(lapi_cntr_t *counter, uint task);
     void purged(uint task);
-    // No destination is without an answer.
-    bool all_told(const lapi_cntr_t *counter);
+    // No destination is without an answer. *purged: one of them by being purged.
+    bool all_told(const lapi_cntr_t *counter, bool *purged);
 
   private:
     struct destinations {
         std::vector<uint> tasks;
         int *status; // the program's
         bool all_told() const;
+        bool any_purged() const;
+        void note_arrival(uint task);
     };
 
     void look_whether_told(const lapi_cntr_t *counter);

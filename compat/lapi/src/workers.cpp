@@ -20,8 +20,21 @@ bool workers::push(std::function<void()> work)
     return true;
 }
 
+namespace {
+thread_local const workers *served = nullptr; // by this thread
+}
+
+bool workers::runs_here() const { return served == this; }
+
+void workers::finish()
+{
+    std::unique_lock lock(mutex_);
+    quiet_.wait(lock, [&] { return queue_.empty() && busy_ == 0; });
+}
+
 void workers::serve()
 {
+    served = this;
     std::unique_lock lock(mutex_);
     for (;;) {
         ++idle_;
@@ -33,10 +46,12 @@ void workers::serve()
         }
         auto work = std::move(queue_.front());
         queue_.pop_front();
+        ++busy_;
         lock.unlock();
         work();
         work = nullptr; // what it holds goes outside the lock
         lock.lock();
+        if (--busy_ == 0 && queue_.empty()) quiet_.notify_all();
     }
 }
 

@@ -17,6 +17,9 @@ class workers {
     void set_most(int threads) { most_ = threads; }
     // False: they have been stopped and none is left to do it.
     bool push(std::function<void()> work);
+    // Waits until all work that has come is done. Not from one of the threads.
+    void finish();
+    bool runs_here() const; // this is one of them
     // Waits until all work is done and the threads have ended. From one of them: does not wait for itself.
     void stop();
 
@@ -24,11 +27,11 @@ class workers {
     void serve();
 
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable changed_, quiet_;
     std::deque<std::function<void()>> queue_;
     std::vector<std::thread> threads_;
     int most_ = 1;
-    int living_ = 0, idle_ = 0;
+    int living_ = 0, idle_ = 0, busy_ = 0;
     bool stopped_ = false;
 };
 

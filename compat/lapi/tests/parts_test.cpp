@@ -206,6 +206,23 @@ TEST(Workers, do_what_comes_while_the_last_of_them_is_busy)
     EXPECT_EQ(done, 1);
 }
 
+TEST(Workers, are_waited_for_until_nothing_is_left)
+{
+    workers w;
+    std::atomic<int> done = 0;
+    w.finish();
+    for (int i = 0; i < 3; ++i)
+        EXPECT_TRUE(w.push([&] {
+            EXPECT_TRUE(w.runs_here());
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            ++done;
+        }));
+    w.finish();
+    EXPECT_EQ(done, 3);
+    EXPECT_FALSE(w.runs_here());
+    w.stop();
+}
+
 TEST(Vectors, streams_meet_in_the_smallest_pieces)
 {
     char a[100], b[100];
@@ -265,21 +282,60 @@ TEST(Requests, are_answered_once_and_by_whom_they_were_sent_to)
     EXPECT_EQ(code, LAPI_ERR_TGT_PURGED);
 }
 
+namespace {
+bool nobody_is_gone(uint) { return false; }
+} // namespace
+
+// So a thread that finds it has only to subtract.
+TEST(Destinations, an_arrival_is_told_together_with_its_count)
+{
+    waiters w;
+    lapi_cntr_t c = {};
+    int status;
+    bool purged = true;
+    w.set_destinations(&c, {1}, &status, 2, nobody_is_gone);
+    w.arrived(&c, 1);
+    EXPECT_TRUE(w.all_told(&c, &purged));
+    EXPECT_FALSE(purged);
+    EXPECT_EQ(c.cntr, 1);
+    w.forget(&c);
+    w.arrived(&c, 1);
+    EXPECT_EQ(c.cntr, 2); // of no list
+}
+
+TEST(Destinations, that_are_gone_are_not_waited_for)
+{
+    waiters w;
+    lapi_cntr_t c = {};
+    int status[2];
+    bool purged = false;
+    w.set_destinations(&c, {0, 1}, status, 2, [](uint task) { return task == 1; });
+    EXPECT_EQ(status[0], LAPI_MSG_INITIAL);
+    EXPECT_EQ(status[1], LAPI_MSG_PURGED);
+    w.arrived(&c, 0);
+    EXPECT_TRUE(w.all_told(&c, &purged));
+    EXPECT_TRUE(purged);
+    w.set_destinations(&c, {}, nullptr, 2, nobody_is_gone);
+    EXPECT_FALSE(w.has_destinations(&c));
+}
+
 TEST(Destinations, a_task_that_is_listed_twice_needs_two_messages)
 {
     waiters w;
     lapi_cntr_t c = {};
     int status[3];
-    w.set_destinations(&c, {1, 1, 9}, status, 2);
+    bool purged = false;
+    w.set_destinations(&c, {1, 1, 9}, status, 2, nobody_is_gone);
     EXPECT_EQ(status[2], LAPI_MSG_INVALID);
     w.arrived(&c, 1);
     EXPECT_EQ(status[0], LAPI_MSG_RECVD);
     EXPECT_EQ(status[1], LAPI_MSG_INITIAL);
-    EXPECT_FALSE(w.all_told(&c));
+    EXPECT_FALSE(w.all_told(&c, &purged));
     w.purged(1);
     EXPECT_EQ(status[0], LAPI_MSG_PURGED_RCVD);
     EXPECT_EQ(status[1], LAPI_MSG_PURGED);
-    EXPECT_TRUE(w.all_told(&c));
+    EXPECT_TRUE(w.all_told(&c, &purged));
+    EXPECT_TRUE(purged);
     w.forget(&c);
     EXPECT_FALSE(w.has_destinations(&c));
 }
@@ -289,8 +345,8 @@ TEST(Destinations, are_forgotten_after_a_wait_once_each_has_been_told)
     waiters w;
     lapi_cntr_t c = {}, other = {};
     int status[2], others;
-    w.set_destinations(&c, {0, 1}, status, 2);
-    w.set_destinations(&other, {1}, &others, 2);
+    w.set_destinations(&c, {0, 1}, status, 2, nobody_is_gone);
+    w.set_destinations(&other, {1}, &others, 2, nobody_is_gone);
     w.arrived(&c, 0);
     w.forget_if_told(&c); // a wait for one of the two
     EXPECT_TRUE(w.has_destinations(&c));

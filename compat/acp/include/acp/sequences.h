@@ -160,7 +160,8 @@ typedef struct {
 } acp_list_t;
 
 /* A place in a list: an element, or the end (elem is list.ga). elem ACP_GA_NULL: no place. It stays valid while others
- * are inserted and erased; that of an erased element is an error. */
+ * are inserted and erased. That of an erased element is an error, but may be taken for that of another one that came to
+ * lie there: `elem` has room for 6 bits of what tells them apart. */
 typedef struct {
     acp_list_t list;
     acp_ga_t elem;

@@ -74,7 +74,8 @@ acp_set_it_t acp_end_local_set(acp_set_t set);
 /* The next place; the end after the last, and if that failed. */
 acp_set_it_t acp_increment_set_it(acp_set_it_t it);
 
-/* Where the key is; ga ACP_GA_NULL: the end, or it has been removed. */
+/* Where the key is; ga ACP_GA_NULL: the end, or it has been removed. Or then it names another entry of the same slot
+ * that came to lie there. */
 acp_element_t acp_dereference_set_it(acp_set_it_t it);
 
 /* ---- Multiset ---------------------------------------------------------------------------------------------------- */
@@ -137,7 +138,8 @@ acp_multiset_it_t acp_end_local_multiset(acp_multiset_t set);
 /* The next place; the end after the last, and if that failed. */
 acp_multiset_it_t acp_increment_multiset_it(acp_multiset_it_t it);
 
-/* Where the key is; ga ACP_GA_NULL: the end, or it has been removed. */
+/* Where the key is; ga ACP_GA_NULL: the end, or it has been removed. Or then it names another entry of the same slot
+ * that came to lie there. */
 acp_element_t acp_dereference_multiset_it(acp_multiset_it_t it);
 
 /* ---- Map --------------------------------------------------------------------------------------------------------- */
@@ -207,7 +209,8 @@ acp_map_it_t acp_end_local_map(acp_map_t map);
 /* The next place; the end after the last, and if that failed. */
 acp_map_it_t acp_increment_map_it(acp_map_it_t it);
 
-/* Where key and value are; both ga ACP_GA_NULL: the end, or it has been removed. */
+/* Where key and value are; both ga ACP_GA_NULL: the end, or it has been removed. Or then it names another entry of the
+ * same slot that came to lie there. */
 acp_pair_t acp_dereference_map_it(acp_map_it_t it);
 
 #ifdef __cplusplus

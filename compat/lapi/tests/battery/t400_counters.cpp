@@ -143,7 +143,7 @@ STEP(purging_ends_the_wait_and_closes_the_way)
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         OK(LAPI_Purge_totask(self.h, dest));
     });
-    OK(LAPI_Nopoll_wait(self.h, &c, 1, &now));
+    EQUAL(LAPI_Nopoll_wait(self.h, &c, 1, &now), LAPI_ERR_TGT_PURGED);
     purger.join();
     EQUAL(now, 0);
     EQUAL(status, LAPI_MSG_PURGED);
@@ -177,9 +177,49 @@ STEP(purging_tells_what_had_arrived)
     OK(LAPI_Purge_totask(self.h, dest[0]));
     EQUAL(status[0], LAPI_MSG_PURGED_RCVD);
     EQUAL(status[1], LAPI_MSG_PURGED);
-    OK(LAPI_Nopoll_wait(self.h, &c, 2, &now));
+    EQUAL(LAPI_Nopoll_wait(self.h, &c, 2, &now), LAPI_ERR_TGT_PURGED);
     EQUAL(now, 1);
     OK(LAPI_Resume_totask(self.h, dest[0]));
+}
+
+namespace {
+// Nobody adds to a counter; *early: the wait for it has ended by itself.
+int wait_for_nothing(lapi_cntr_t *c, int patience_ms, bool *early)
+{
+    std::atomic<bool> ended = false;
+    std::thread rescue([&] {
+        for (int i = 0; i < patience_ms && !ended; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        *early = ended;
+        OK(LAPI_Setcntr(self.h, c, 1));
+    });
+    const int code = LAPI_Nopoll_wait(self.h, c, 1, nullptr);
+    ended = true;
+    rescue.join();
+    return code;
+}
+} // namespace
+
+STEP(destinations_that_are_purged_already_are_not_waited_for)
+{
+    lapi_cntr_t c;
+    uint dest = self.right();
+    int status = -1;
+    bool early = false;
+    OK(LAPI_Purge_totask(self.h, dest));
+    OK(LAPI_Setcntr_wstatus(self.h, &c, 1, &dest, &status));
+    EQUAL(status, LAPI_MSG_PURGED);
+    EQUAL(wait_for_nothing(&c, 3000, &early), LAPI_ERR_TGT_PURGED);
+    CHECK(early);
+    OK(LAPI_Resume_totask(self.h, dest));
+}
+
+STEP(a_list_without_destinations_is_none)
+{
+    lapi_cntr_t c;
+    bool early = true;
+    OK(LAPI_Setcntr_wstatus(self.h, &c, 0, nullptr, nullptr));
+    OK(wait_for_nothing(&c, 50, &early));
+    CHECK(!early);
 }
 
 STEP(statuses_are_the_programs_again_after_the_wait)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static volatile int heard, other = -1;
 
@@ -67,13 +68,28 @@ static int told_once(void)
         return 3;                                                            \
     }
 
+/* Memory that the dead task shared with its node is there still, but nobody's. */
+static int shared_memory_is_closed(void *there)
+{
+    long long word = 1, old = 0;
+    lapi_cntr_t cntr = {0};
+    int i;
+    for (i = 0; i < 5000 && LAPI_Put(handle, dead, 8, there, &word, NULL, NULL, NULL) != LAPI_ERR_TGT_PURGED; ++i)
+        usleep(1000);
+    return i < 5000 && LAPI_Get(handle, dead, 8, there, &old, NULL, &cntr) == LAPI_ERR_TGT_PURGED &&
+           LAPI_Rmw64(handle, FETCH_AND_ADD, dead, there, &word, &old, &cntr) == LAPI_ERR_TGT_PURGED &&
+           LAPI_Rmw64(handle, COMPARE_AND_SWAP, dead, there, (long long[2]){0, 1}, &old, &cntr) ==
+               LAPI_ERR_TGT_PURGED &&
+           LAPI_Onesea_get(handle, dead, 8, there, &old) == LAPI_ERR_TGT_PURGED;
+}
+
 int main(void)
 {
     static int words[16];
     lapi_handle_t h;
     lapi_info_t info;
     static lapi_cntr_t here;
-    void *addresses[16], *counters[16];
+    void *addresses[16], *counters[16], *shared[16], *memory = NULL;
     lapi_cntr_t cmpl = {0};
     int me, n;
     memset(&info, 0, sizeof info);
@@ -85,6 +101,8 @@ int main(void)
     EXPECT(LAPI_Addr_set(h, (void *)die, 5) == LAPI_SUCCESS);
     EXPECT(LAPI_Address_init(h, words, addresses) == LAPI_SUCCESS);
     EXPECT(LAPI_Address_init(h, &here, counters) == LAPI_SUCCESS);
+    EXPECT(LAPI_Onesea_shared_alloc(h, 64, &memory) == LAPI_SUCCESS);
+    EXPECT(LAPI_Address_init(h, memory, shared) == LAPI_SUCCESS);
     if (me == n - 1) LAPI_Put(h, 0, 0, NULL, NULL, counters[0], NULL, NULL);
     if (me == n - 1) return LAPI_Waitcntr(h, &cmpl, 1, NULL); /* for ever, were it not for the message */
     EXPECT(LAPI_Put(h, 0, 0, NULL, NULL, counters[0], NULL, NULL) == LAPI_SUCCESS); /* has left Address_init */
@@ -101,6 +119,7 @@ int main(void)
     EXPECT(LAPI_Fence(h) == LAPI_SUCCESS);
     handle = h;
     dead = (uint)(n - 1);
+    EXPECT(shared_memory_is_closed(shared[n - 1]));
     EXPECT(told_once());
     EXPECT(LAPI_Put(h, (uint)(1 - me % 2) % (uint)(n - 1), sizeof me, (int *)addresses[(1 - me % 2) % (n - 1)] + me,
                     &me, NULL, NULL, &cmpl) == LAPI_SUCCESS);

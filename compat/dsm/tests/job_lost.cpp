@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses that are under way when their node is lost: each of them tells its caller. Node 1 stops, so that nothing can
+// end before that; then it is killed, or the link to it is given up after the time in ONESEA_NET_FAULTS.
+#include "job.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <thread>
+#include <unistd.h>
+
+namespace job {
+namespace {
+
+void wait_until_stopped(pid_t pid)
+{
+    for (char state = ' '; state != 'T';) {
+        std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+        std::string line;
+        std::getline(stat, line);
+        const std::size_t name_end = line.rfind(')');
+        if (name_end == std::string::npos) return;
+        state = line.at(name_end + 2);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+void write_and_fence()
+{
+    const std::vector<char> middle(60000, 'm');
+    EXPECT_DONE(dsm_write(1, 0, middle.data(), middle.size()));
+    EXPECT_STATUS(DSM_ERR_BELOW, dsm_fence());
+    EXPECT_WORDS("node 1");
+}
+
+std::vector<std::function<void()>> accesses()
+{
+    return {
+        [] {
+            std::vector<char> data(8);
+            EXPECT_STATUS(DSM_ERR_BELOW, dsm_read(1, 16, data.data(), data.size()));
+            EXPECT_WORDS("READ at node 1, address 16, length 8");
+        },
+        [] {
+            std::vector<char> data(100000);
+            EXPECT_STATUS(DSM_ERR_BELOW, dsm_read(1, 16, data.data(), data.size()));
+        },
+        [] {
+            const std::vector<char> data(100);
+            EXPECT_STATUS(DSM_ERR_BELOW, dsm_write_b(1, 24, data.data(), data.size()));
+            EXPECT_WORDS("WRITE_B at node 1, address 24, length 100");
+        },
+        [] {
+            std::int64_t old = 77;
+            EXPECT_STATUS(DSM_ERR_BELOW, dsm_fetch_add(1, 32, 1, &old));
+            EXPECT(old == 77);
+        },
+        [] { EXPECT_STATUS(DSM_ERR_BELOW, dsm_lock(1)); }, // its home is node 1
+        write_and_fence,
+    };
+}
+
+} // namespace
+
+int lost(bool by_death)
+{
+    EXPECT_DONE(dsm_init(1 << 20));
+    const std::uint64_t own = static_cast<std::uint64_t>(getpid());
+    EXPECT_DONE(dsm_write_b(0, static_cast<std::uint64_t>(dsm_node()) * 8, &own, sizeof own));
+    EXPECT_DONE(dsm_barrier());
+    if (dsm_node() == 1) raise(SIGSTOP);
+    if (dsm_node() == 1) return 1;
+    const auto pid = static_cast<pid_t>(static_cast<std::uint64_t *>(dsm_local(0))[1]);
+    wait_until_stopped(pid);
+    std::vector<std::thread> threads;
+    for (const auto &access : accesses()) threads.emplace_back(access);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100)); // all of them wait
+    if (by_death) kill(pid, SIGKILL);
+    for (std::thread &t : threads) t.join();
+    EXPECT_DONE(dsm_fence()); // nothing is told twice
+    if (!by_death) kill(pid, SIGKILL);
+    std::fprintf(stderr, "lost: %d failures\n", failures());
+    _exit(failures() == 0 ? 0 : 1); // the collective end is not possible any more
+}
+
+} // namespace job
