@@ -18,6 +18,9 @@
  * Beyond the bound, and above some kilobytes, a message stays in the sender's memory until its receive is posted and is
  * then fetched straight into place. So a send may return before its receive is posted, but must not rely on it.
  *
+ * Data that is not mapped is told (SEA_ERR_ADDRESS) only where another rank of the node copies it out of the sender's
+ * memory, of messages above 8 KiB. Elsewhere the sender's process reads it and faults, as at any other access.
+ *
  * Errors that any call here may give beside those listed with it: SEA_ERR_INVALID (the team is none, or this rank is no
  * member of it; a tag below 0 that is not SEA_ANY_TAG; a null pointer), SEA_ERR_RANK (the team has no such member),
  * SEA_ERR_STATE.
@@ -45,9 +48,9 @@ typedef struct sea_message_info {
  * options, or with options that ask for neither a handle nor SEA_NOWAIT, it returns when the data may be changed again:
  * at once for a small message that has room at the target, else when it has been received.
  * Errors: SEA_ERR_DEAD, SEA_ERR_LINK (the target ended, or cannot be reached, before the message was taken),
- * SEA_ERR_ADDRESS (the data is not mapped), SEA_ERR_HANDLE (bad `after`), SEA_ERR_TIMEOUT (with sea_set_timeout();
- * the message may still be taken, so the data must stay as it is). A small message to a rank that dies later is lost
- * without an error. */
+ * SEA_ERR_ADDRESS (the data is not mapped; see above), SEA_ERR_HANDLE (bad `after`), SEA_ERR_TIMEOUT (with
+ * sea_set_timeout(); the message may still be taken, so the data must stay as it is). A small message to a rank that
+ * dies later is lost without an error. */
 int sea_message_send(sea_team team, int member, int tag, const void *data, size_t bytes, const sea_opts *opts);
 
 /* Receives a message of that member (or SEA_ANY_SOURCE) with that tag (or SEA_ANY_TAG) into `buffer`. A longer one than
@@ -55,8 +58,8 @@ int sea_message_send(sea_team team, int member, int tag, const void *data, size_
  * truncated. With a handle or SEA_NOWAIT, buffer and info must stay until completion. Errors: SEA_ERR_DEAD,
  * SEA_ERR_LINK (the source, or with SEA_ANY_SOURCE the last of all others, ended or cannot be reached, and nothing that
  * fits is left), SEA_ERR_ADDRESS (the sender's data is not mapped), SEA_ERR_HANDLE (`after`), SEA_ERR_TIMEOUT (with
- * sea_set_timeout(): it is withdrawn, nothing will be written; one that has met its message goes on past the time,
- * until the data is there or the sender has ended). */
+ * sea_set_timeout(): it is withdrawn, nothing will be written and no counter adds; one that has met its message goes on
+ * past the time, until the data is there or the sender has ended). */
 int sea_message_receive(sea_team team, int member, int tag, void *buffer, size_t capacity, sea_message_info *info,
                         const sea_opts *opts);
 
@@ -85,7 +88,9 @@ int sea_message_receive_taken(sea_message message, void *buffer, size_t capacity
 
 /* How many bytes this rank uses now for messages that nobody has received, and the bound of it: 64 MiB, or what the
  * variable ONESEA_MESSAGE_MEMORY says (bytes; suffixes K, M, G), the same for all ranks of a job. Each other rank may
- * use an equal share of the bound. Either output may be NULL. */
+ * use an equal share of the bound. The envelopes of messages that stay with their senders count in *used, but are not
+ * bounded by it, since a receive may be for the last of them: 160 bytes at most for each send that is not complete.
+ * Either output may be NULL. */
 int sea_message_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank, by the profile that the job loaded (`onesea

@@ -34,6 +34,7 @@ struct team {
     box *messages = nullptr; // nullptr: the name is taken, or the caller is no member
     std::atomic<bool> busy{false};
     std::uint32_t seen_ended = 0; // how far it has been looked at who has ended
+    std::uint64_t ahead = 0;      // bytes of calls that flow one way, since members waited for each other behind one
     std::vector<int> near;        // ranks from which the running call expects what lies near
     survivors left;               // under the lock of the matched messages
 };

@@ -28,6 +28,12 @@ std::string other_call(int source, const signature &theirs, const signature &our
                        describe(theirs), describe(ours));
 }
 
+std::string sent_too_late(int source, const signature &theirs)
+{
+    return fmt::format("the members do not agree on the call: rank {} is in a {}, which did without it here", source,
+                       describe(theirs));
+}
+
 } // namespace
 
 box &mailbox::box_of(const context_id &id)
@@ -182,7 +188,10 @@ void mailbox::given_up(const envelope &notice)
 placement mailbox::place(box &b, int source, const envelope &e, const void *data, std::size_t bytes)
 {
     auto ahead = std::int32_t(e.sequence - b.sequence);
-    if (ahead < 0 || (ahead == 0 && !b.open)) return {}; // of a call that is over: nobody can want it
+    if (ahead < 0 || (ahead == 0 && !b.open)) { // a call ends when it has all that is sent to it
+        set_broken(b, SEA_ERR_INVALID, sent_too_late(source, e.sign));
+        return {.somebody_waits = true};
+    }
     if (ahead == 0) {
         if (e.sign != b.sign) {
             set_broken(b, SEA_ERR_INVALID, other_call(source, e.sign, b.sign));

@@ -12,12 +12,31 @@
 
 namespace onesea::coll {
 
-// Calls whose data flows one way: without a barrier now and then a quick root would fill the memory of slow members.
+// Calls whose data flows one way: without a barrier now and then quick members would fill the memory of a slow one.
 inline constexpr std::uint32_t calls_ahead = 32;
+inline constexpr std::uint64_t bytes_ahead = std::uint64_t(16) << 20; // and what the last call adds
 
 inline bool flows_one_way(kind what)
 {
     return what == kind::broadcast || what == kind::reduce || what == kind::gather || what == kind::scatter;
+}
+
+// About the most bytes of such a call that may lie at one member before that comes to it.
+inline std::uint64_t volume(const signature &sign, int members)
+{
+    if (sign.what == kind::broadcast) return sign.size;
+    if (sign.what == kind::reduce) return sign.size * type_width(sea_type(sign.type));
+    return sign.size * std::uint64_t(members);
+}
+
+// Whether all wait for each other behind a call. They decide alike, since nothing enters but what all know.
+inline bool holds_back(team &t, const signature &sign, std::uint32_t sequence)
+{
+    if (!flows_one_way(sign.what)) return false;
+    t.ahead += volume(sign, t.who.size());
+    if (sequence % calls_ahead != 0 && t.ahead < bytes_ahead) return false;
+    t.ahead = 0;
+    return true;
 }
 
 struct one_at_a_time {
@@ -56,7 +75,7 @@ int run(const char *function, team &t, const signature &sign, Body &&body)
         call c(t, sign, core::thread_deadline());
         try {
             if (!c.broken()) body(c);
-            if (flows_one_way(sign.what) && c.sequence() % calls_ahead == 0 && !c.broken()) {
+            if (!c.broken() && holds_back(t, sign, c.sequence())) {
                 c.next_phase();
                 barrier(c);
             }

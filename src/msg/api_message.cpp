@@ -5,6 +5,7 @@
 #include "coll/run.hpp"
 #include "msg/office.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <memory>
 
@@ -138,20 +139,42 @@ int start_receive(const char *function, std::unique_ptr<request> made, const sea
     });
 }
 
-// A call that blocks although it has counters or a start condition: it must be withdrawn when the time is up.
-int wait_for_receive(const char *function, std::unique_ptr<request> made, const sea_opts &opts, std::uint64_t number)
+// Until the time is up: then it is withdrawn.
+int wait_or_withdraw(const char *function, sea_op op, nanoseconds deadline)
 {
-    sea_op op = SEA_OP_NONE;
-    sea_opts mine = opts;
-    mine.op = &op;
-    const nanoseconds deadline = core::thread_deadline();
-    if (int s = start_receive(function, std::move(made), &mine, number)) return s;
     const double seconds = deadline == never ? SEA_FOREVER : double(deadline - std::min(deadline, now_ns())) * 1e-9;
     int s = sea_wait(op, seconds);
     if (s != SEA_ERR_TIMEOUT) return s;
     sea_message_cancel(op);
     s = sea_wait(op, SEA_FOREVER);
     return s == SEA_ERR_CANCELLED ? fail(SEA_ERR_TIMEOUT, "{}: the time given has passed", function) : s;
+}
+
+bool aligned(const sea_counter *c) { return reinterpret_cast<std::uintptr_t>(c) % sizeof(sea_counter) == 0; }
+
+void add_to_counters(const sea_opts &opts)
+{
+    if (!opts.origin_counter && !opts.remote_counter) return;
+    for (sea_counter *c : {opts.origin_counter, opts.remote_counter})
+        if (c) std::atomic_ref(c->value).fetch_add(1, std::memory_order_acq_rel);
+    core::nudge();
+}
+
+// A call that blocks although it has counters or a start condition. Its operation has no counters: they would also add
+// when it fails, which the call itself tells.
+int wait_for_receive(const char *function, std::unique_ptr<request> made, const sea_opts &opts, std::uint64_t number)
+{
+    if (!aligned(opts.origin_counter) || !aligned(opts.remote_counter))
+        return start_receive(function, std::move(made), &opts, number); // tells what is wrong, and starts nothing
+    sea_op op = SEA_OP_NONE;
+    sea_opts mine = opts;
+    mine.op = &op;
+    mine.origin_counter = mine.remote_counter = nullptr;
+    const nanoseconds deadline = core::thread_deadline();
+    if (int s = start_receive(function, std::move(made), &mine, number)) return s;
+    if (int s = wait_or_withdraw(function, op, deadline)) return s;
+    add_to_counters(opts);
+    return SEA_OK;
 }
 
 void prepare(request &r, void *buffer, std::size_t capacity, sea_message_info *info)

@@ -48,6 +48,8 @@ struct letter final : arrival {
     }
 };
 
+static_assert(sizeof(letter) <= 160); // as message.h says of envelopes
+
 // What an eager message is charged: its bytes, and about what its letter and its queues take.
 inline constexpr std::size_t letter_overhead = 512;
 inline std::size_t charge(std::size_t bytes) { return bytes + letter_overhead; }

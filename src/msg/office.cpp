@@ -455,14 +455,8 @@ void office::usage(std::size_t *used, std::size_t *bound)
 
 void office::settle()
 {
-    core::locked lock = core::enter();
+    const core::locked lock = core::enter();
     settle(core::engine_held);
-    while (!fetches_.empty()) {
-        fetch_some();
-        settle(core::engine_held);
-        lock.unlock();
-        lock.lock();
-    }
 }
 
 void office::settle(core::engine_held_t)

@@ -90,7 +90,8 @@ class office {
     // What a taken message looks like; false: there is none of that number.
     bool find_taken(std::uint64_t number, pattern *what, std::shared_ptr<coll::team> *team);
 
-    // Does, with the engine lock (taken if not held), what could not be done under `lock_`.
+    // Does, with the engine lock (taken if not held), what could not be done under `lock_`. Fetches only begin: rounds
+    // of progress go on with them, so that a call does not wait for what others are to receive.
     void settle();
     void settle(core::engine_held_t);
 

@@ -247,6 +247,12 @@ STEP(140, a_time_limit_ends_a_call_and_the_others_hear_of_it)
     int status = sea_barrier(team);
     if (t.rank < t.size - 1) CHECK_STATUS(SEA_ERR_TIMEOUT, status);
     CHECK_STATUS(SEA_ERR_TIMEOUT, status == SEA_OK ? sea_barrier(team) : status);
+    sea_team again = SEA_TEAM_NULL; // of the same ranks, which go on in it
+    std::vector<int> ranks;
+    for (int m = 0; m < t.size; ++m) ranks.push_back(sea_team_member(team, m));
+    CHECK_OK(sea_team_create(ranks.data(), t.size, 7, &again));
+    CHECK_OK(sea_barrier(again));
+    CHECK_OK(sea_team_free(again));
     CHECK_OK(sea_team_free(team));
     CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
 }

@@ -411,3 +411,117 @@ STEP(774, receive_behind_all_operations_is_withdrawn_and_holds_up_nobody)
     CHECK_EQ(8, peek8(target.memory()));
     t.sync();
 }
+
+// The call ends what it can at once; the data of the long message is brought by who waits for it, or by nobody's
+// thread.
+STEP(775, a_call_does_not_stay_until_a_long_message_of_another_one_is_there)
+{
+    const std::vector<unsigned char> out(std::size_t(t.rank < 4 ? 32 : 0) << 20, 6);
+    std::vector<unsigned char> in(out.size());
+    bool left = out.empty();
+    for (int i = 0; i < 20 && !left; ++i) {
+        std::uint64_t word = 0, mine = 9;
+        sea_op sent, received, other;
+        sea_opts so = with_handle(&sent), ro = with_handle(&received), oo = with_handle(&other), quick = SEA_OPTS_INIT;
+        quick.flags = SEA_NOWAIT;
+        CHECK_OK(sea_message_receive(world, t.rank, 51, in.data(), in.size(), nullptr, &ro));
+        CHECK_OK(sea_message_receive(world, t.rank, 52, &word, 8, nullptr, &oo));
+        CHECK_OK(sea_message_send(world, t.rank, 51, out.data(), out.size(), &so));
+        CHECK_OK(sea_message_send(world, t.rank, 52, &mine, 8, &quick));
+        int done = 1;
+        CHECK_OK(sea_test(received, &done));
+        left = done == 0; // the dispatcher may have brought it meanwhile, but not every time
+        if (left) CHECK_OK(sea_wait(received, 60));
+        CHECK_OK(sea_wait(sent, 60));
+        CHECK_OK(sea_wait(other, 60));
+        CHECK_EQ(9, word);
+        CHECK(in == out);
+    }
+    CHECK(left);
+    t.sync();
+}
+
+namespace {
+
+// A receive's own counters: how often each has added so far, checked after every call.
+struct counted {
+    sea_counter local{}, remote{};
+    std::uint64_t added = 0;
+
+    sea_opts opts()
+    {
+        sea_opts o = SEA_OPTS_INIT;
+        o.origin_counter = &local;
+        o.remote_counter = &remote;
+        return o;
+    }
+    void check(std::uint64_t more)
+    {
+        added += more;
+        for (const sea_counter *c : {&local, &remote}) {
+            std::uint64_t value = 0;
+            CHECK_OK(sea_counter_get(c, &value));
+            CHECK_EQ(added, value);
+        }
+    }
+};
+
+} // namespace
+
+STEP(776, blocking_receive_adds_to_its_counters_only_if_it_succeeds)
+{
+    counted c;
+    sea_opts o = c.opts();
+    const auto out = filled(500000, 8);
+    std::vector<unsigned char> in(out.size());
+    sea_op sent;
+    sea_opts so = with_handle(&sent);
+    for (std::size_t bytes : {std::size_t(32), std::size_t(500000)})
+        for (bool taken : {false, true})
+            for (std::size_t room : {bytes, bytes / 2}) {
+                t.sync();
+                std::thread late([&] {
+                    pause_for(0.01); // so that the receive is posted before its message comes
+                    CHECK_OK(sea_message_send(world, right_of(t), 53, out.data(), bytes, &so));
+                });
+                sea_message m = SEA_MESSAGE_NONE;
+                if (taken) CHECK_OK(sea_message_take(world, left_of(t), 53, &m, nullptr, 30));
+                const int s = taken ? sea_message_receive_taken(m, in.data(), room, nullptr, &o)
+                                    : sea_message_receive(world, left_of(t), 53, in.data(), room, nullptr, &o);
+                CHECK_STATUS(room < bytes ? SEA_ERR_TRUNCATED : SEA_OK, s);
+                c.check(room < bytes ? 0 : 1);
+                late.join();
+                CHECK_OK(sea_wait(sent, 60));
+            }
+    CHECK_OK(sea_set_timeout(0.02));
+    CHECK_STATUS(SEA_ERR_TIMEOUT, sea_message_receive(world, left_of(t), 53, in.data(), 8, nullptr, &o));
+    CHECK_OK(sea_set_timeout(SEA_FOREVER));
+    c.check(0);
+    o.remote_counter = reinterpret_cast<sea_counter *>(reinterpret_cast<char *>(&c.remote) + 4);
+    CHECK_STATUS(SEA_ERR_ALIGN, sea_message_receive(world, t.rank, 53, in.data(), 8, nullptr, &o));
+    c.check(0);
+    t.sync();
+}
+
+STEP(777, messages_that_stay_with_their_senders_take_an_envelope_each_and_give_it_back)
+{
+    constexpr std::size_t n = 500, bytes = 20000, most = 160; // of an envelope, as message.h says
+    const auto out = filled(bytes, 12);
+    std::vector<unsigned char> in(bytes);
+    std::vector<sea_op> sent(n, SEA_OP_NONE);
+    std::size_t before = 0, used = 0;
+    t.sync();
+    CHECK_OK(sea_message_memory(&before, nullptr));
+    for (sea_op &op : sent) {
+        sea_opts o = with_handle(&op);
+        CHECK_OK(sea_message_send(world, t.rank, 54, out.data(), bytes, &o));
+    }
+    CHECK_OK(sea_message_memory(&used, nullptr));
+    CHECK(used >= before + n && used <= before + n * most);
+    for (std::size_t i = 0; i < n; ++i)
+        CHECK_OK(sea_message_receive(world, t.rank, 54, in.data(), bytes, nullptr, nullptr));
+    CHECK_OK(sea_wait_all(sent.data(), int(n), 60));
+    CHECK_OK(sea_message_memory(&used, nullptr));
+    CHECK_EQ(before, used);
+    t.sync();
+}

@@ -118,7 +118,8 @@ typedef struct MP_status {
  * data must not be changed until that is complete. `request` NULL: returns when the data may be changed again. (The
  * paper: does not block.) Errors: MP_ERR_RANK, MP_ERR_TAG, MP_ERR_MEMORY (also with more than four million requests).
  * Errors of the request: MP_ERR_DEAD, MP_ERR_LINK (the rank ended, or cannot be reached, before the message was taken),
- * MP_ERR_ADDRESS. A small message to a rank that dies later is lost without an error. */
+ * MP_ERR_ADDRESS (the data is not mapped; told only of more than 8 KiB to another rank of the node: elsewhere the
+ * process faults, as at any other access). A small message to a rank that dies later is lost without an error. */
 int MP_send(int rank, int tag, const void *data, size_t bytes, MP_request *request);
 
 /* Starts to receive a message of a rank (or MP_ANY_SOURCE) with that tag (or MP_ANY_TAG) into `buffer`, and puts a
@@ -162,7 +163,9 @@ int MP_probe(int rank, int tag, MP_status *status);
 int MP_look(int rank, int tag, int *found, MP_status *status);
 
 /* Nobody leaves before all ranks that the job started with have come. (The paper's function.) Says nothing about
- * messages. Errors: MP_ERR_DEAD (a rank has ended), MP_ERR_TIMEOUT. */
+ * messages. Errors: MP_ERR_DEAD (a rank has ended), MP_ERR_TIMEOUT (with MP_set_timeout()). Either ends the barrier for
+ * all ranks: the call they are in, or the next one, returns the same, and all later ones. Messages go on; who still
+ * needs a barrier makes a team by sea_team_create() of onesea.h and calls sea_barrier(). */
 int MP_barrier(void);
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
@@ -182,11 +185,13 @@ int MP_free(void *memory);
 
 /* Limits every call of this thread that waits and has no limit of its own to so many seconds; MP_FOREVER (the default)
  * removes the limit. Such a call returns MP_ERR_TIMEOUT; a receive without a request is then withdrawn; the data of a
- * send without a request must stay as it is. Errors: MP_ERR_INVALID. */
+ * send without a request must stay as it is; an MP_barrier() is then over for all ranks (see there). Errors:
+ * MP_ERR_INVALID. */
 int MP_set_timeout(double seconds);
 
 /* How many bytes this rank uses now for messages that nobody has received, and the bound of it (64 MiB, or the
- * environment variable ONESEA_MESSAGE_MEMORY). Either output may be NULL. */
+ * environment variable ONESEA_MESSAGE_MEMORY). The envelopes of messages that stay with their senders count in *used,
+ * but are not bounded by it: 160 bytes at most for each send that is not complete. Either output may be NULL. */
 int MP_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank. It is measured by `onesea tune` and loaded
