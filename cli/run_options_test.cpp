@@ -3,6 +3,7 @@
 
 #include "agent/hosts.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace onesea::cli {

@@ -204,9 +204,9 @@ TEST(path_trust, is_as_before_when_all_suspects_were_late)
 {
     path_trust t;
     t.came(enough, enough);
-    const std::uint8_t first = t.suspect(enough), second = t.suspect(enough);
+    const std::uint8_t first = t.suspect(enough), other = t.suspect(enough);
     EXPECT_TRUE(t.any_lost());
-    EXPECT_FALSE(t.was_late(second));
+    EXPECT_FALSE(t.was_late(other));
     EXPECT_FALSE(t.holds(enough));
     EXPECT_TRUE(t.was_late(first));
     EXPECT_TRUE(t.holds(enough));
