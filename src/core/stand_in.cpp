@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 namespace onesea::core {
 namespace {
@@ -22,15 +23,18 @@ bool in_handlers(std::uint64_t run) { return run % 2 == 1; }
 void stand_in::begin()
 {
     runs_.fetch_add(1);
-    if (!thread_.joinable()) {
-        try {
-            thread_ = own_thread([this] { stand_by(); });
-        } catch (const std::system_error &e) { // at the next handlers perhaps
-            log(level::warn, "no thread stands in for handlers that take long: {}", e.what());
-        }
-    } else if (parked_.load()) {
-        std::lock_guard lock(mutex_);
-        wake_.notify_one();
+    if (!std::exchange(tried_, true)) return make();
+    if (!parked_.load()) return;
+    std::lock_guard lock(mutex_);
+    wake_.notify_one();
+}
+
+void stand_in::make()
+{
+    try {
+        thread_ = own_thread([this] { stand_by(); });
+    } catch (const std::system_error &e) {
+        log(level::warn, "no thread stands in for handlers that take long: {}", e.what());
     }
 }
 
@@ -54,7 +58,7 @@ void stand_in::stop()
         wake_.notify_one();
     }
     thread_.join();
-    stop_ = false;
+    stop_ = tried_ = false;
 }
 
 void stand_in::stand_by()

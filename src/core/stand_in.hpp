@@ -22,6 +22,7 @@ class stand_in {
     void stop();
 
   private:
+    void make();
     void stand_by();
     void serve(std::uint64_t run);
     bool kept(std::uint64_t run) const { return runs_.load() == run && !stop_.load(); }
@@ -30,7 +31,8 @@ class stand_in {
     std::atomic<bool> stop_{false}, parked_{false};
     std::mutex mutex_; // of wake_; taken after the engine lock or alone
     std::condition_variable wake_;
-    std::thread thread_; // made when the dispatcher runs its first handlers
+    bool tried_ = false; // to make the thread: when the dispatcher runs its first handlers
+    std::thread thread_;
 };
 
 } // namespace onesea::core
