@@ -162,11 +162,12 @@ class engine_state final : public sink {
         std::mutex away_mutex;  // of the two below; taken after the engine lock or alone
         std::condition_variable dispatcher_wake;
         std::atomic<bool> dispatcher_parked{false};
-        std::atomic<nanoseconds> away_until{0}; // the dispatcher; 0: it is not away
-        std::atomic<bool> called_back{false};   // and its next absence is to be short
-        nanoseconds blocked_until = 0;          // it, unless something comes
-        std::atomic<std::uint64_t> polls{0};    // calls that made progress
-        std::atomic<std::uint64_t> starts{0};   // that started something and went back to the program
+        std::atomic<nanoseconds> away_until{0};      // the dispatcher; 0: it is not away
+        std::atomic<bool> called_back{false};        // and its next absence is to be short
+        nanoseconds blocked_until = 0;               // it, unless something comes
+        std::atomic<std::uint64_t> polls{0};         // calls of the program that made progress
+        std::atomic<std::uint64_t> handler_polls{0}; // the same of handlers that the dispatcher ran
+        std::atomic<std::uint64_t> starts{0};        // that started something and went back to the program
         std::uint64_t nudges = 0;
         nanoseconds last_look = 0; // when progress was made last
         std::atomic<nanoseconds> next_let_out{0};

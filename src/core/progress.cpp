@@ -80,7 +80,7 @@ void note_wait(nanoseconds began, nanoseconds now)
     c.wait_ns += now - began;
 }
 
-// A thread of the program that makes progress itself, also if that throws.
+// A thread of the program, or a handler, that makes progress itself, also if that throws.
 class waiter {
   public:
     bool slept = false;
@@ -95,7 +95,8 @@ class waiter {
     {
         auto &s = engine().sleep;
         s.waiters.fetch_sub(1);
-        s.polls.fetch_add(1, std::memory_order_relaxed);
+        // Behind a handler that has called the dispatcher goes on at once.
+        (is_dispatcher ? s.handler_polls : s.polls).fetch_add(1, std::memory_order_relaxed);
         if (s.parked)
             s.changed.notify_all(); // one of them polls now
         else if (slept && s.dispatcher_parked.load())

@@ -88,9 +88,10 @@ void stand_in::stand_by()
 void stand_in::serve(std::uint64_t run)
 {
     auto &s = engine().sleep;
-    std::uint64_t polls = s.polls.load();
+    std::uint64_t polls = s.polls.load() + s.handler_polls.load();
     while (kept(run)) {
-        if (const std::uint64_t now = s.polls.load(); s.waiters.load() > 0 || now != polls) { // the program does
+        const std::uint64_t now = s.polls.load() + s.handler_polls.load();
+        if (s.waiters.load() > 0 || now != polls) { // the program does, or the handler
             polls = now;
             std::unique_lock lock(mutex_);
             if (!stop_.load()) wake_.wait_for(lock, keep_away);
