@@ -4,36 +4,83 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "core/engine.hpp"
+#include "core/start_rate.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <sys/timerfd.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace onesea::core {
 namespace {
 
-constexpr std::chrono::milliseconds look{4}, keep_away{1};
-constexpr int looks_before_parking = 8;
+constexpr nanoseconds long_run = 4'000'000;       // of handlers
+constexpr nanoseconds shortest_pause = 1'000'000; // while others make progress; grows up to
+constexpr nanoseconds longest_pause = 2 * long_run;
 constexpr nanoseconds look_again = 1'000'000; // at the deadlines of what a program started
 
 bool in_handlers(std::uint64_t run) { return run % 2 == 1; }
 
+void pause_for(nanoseconds time) { std::this_thread::sleep_for(std::chrono::nanoseconds(time)); }
+
+// Who else makes progress: a thread of the program, or the handler where it calls.
+class others {
+  public:
+    bool make_progress()
+    {
+        auto &s = engine().sleep;
+        const std::uint64_t now = s.polls.load() + s.handler_polls.load();
+        return std::exchange(seen_, now) != now || s.waiters.load() > 0;
+    }
+
+  private:
+    std::uint64_t seen_ = engine().sleep.polls.load() + engine().sleep.handler_polls.load();
+};
+
 } // namespace
+
+void alarm_clock::open()
+{
+    fd_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+}
+
+void alarm_clock::close()
+{
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+void alarm_clock::set(std::int64_t nanoseconds_from_now)
+{
+    const itimerspec when{{0, 0}, {0, nanoseconds_from_now}};
+    timerfd_settime(fd_, 0, &when, nullptr);
+}
+
+void alarm_clock::await() const
+{
+    std::uint64_t times;
+    [[maybe_unused]] auto n = ::read(fd_, &times, sizeof times);
+}
 
 void stand_in::begin()
 {
-    runs_.fetch_add(1);
-    if (!std::exchange(tried_, true)) return make();
-    if (!parked_.load()) return;
-    std::lock_guard lock(mutex_);
-    wake_.notify_one();
+    const std::uint64_t run = runs_.fetch_add(1) + 1;
+    if (!std::exchange(tried_, true)) return make(run);
+    if (asleep_.load()) set_alarm(run);
 }
 
-void stand_in::make()
+void stand_in::make(std::uint64_t run)
 {
     try {
+        alarm_.open();
+        alarm_of_ = run;
+        alarm_.set(long_run);
         thread_ = own_thread([this] { stand_by(); });
     } catch (const std::system_error &e) {
+        alarm_.close();
         log(level::warn, "no thread stands in for handlers that take long: {}", e.what());
     }
 }
@@ -52,54 +99,51 @@ void stand_in::stop()
     {
         locked lock = enter();
         stop_ = true;
-        engine().sleep.changed.notify_all();
         engine().sleep.wake.kick();
-        std::lock_guard own(mutex_);
-        wake_.notify_one();
     }
+    alarm_.set(1);
     thread_.join();
-    stop_ = tried_ = false;
+    alarm_.close();
+    stop_ = asleep_ = tried_ = false;
+}
+
+// By the dispatcher or by the stand-in, whoever is the first to see that none is set.
+void stand_in::set_alarm(std::uint64_t run)
+{
+    if (!asleep_.exchange(false)) return;
+    alarm_of_ = run;
+    alarm_.set(long_run);
 }
 
 void stand_in::stand_by()
 {
     is_dispatcher = true;
-    std::uint64_t seen = 0;
-    int idle = 0;
-    while (!stop_.load()) {
-        const std::uint64_t now = runs_.load();
-        if (now == seen && in_handlers(now)) {
-            serve(now);
-            continue;
-        }
-        idle = now == seen ? idle + 1 : 0;
-        seen = now;
-        std::unique_lock lock(mutex_);
-        if (idle < looks_before_parking) {
-            if (!stop_.load()) wake_.wait_for(lock, look);
-            continue;
-        }
-        parked_ = true; // who begins after this sees it; who began before is seen here
-        while (kept(now)) wake_.wait(lock);
-        parked_ = false;
+    while (true) {
+        alarm_.await();
+        if (stop_.load()) return;
+        if (const std::uint64_t run = runs_.load(); in_handlers(run) && run == alarm_of_.load()) serve(run);
+        asleep_ = true; // who begins after this sees it; who began before is seen here
+        if (const std::uint64_t run = runs_.load(); in_handlers(run)) set_alarm(run);
     }
 }
 
 void stand_in::serve(std::uint64_t run)
 {
     auto &s = engine().sleep;
-    std::uint64_t polls = s.polls.load() + s.handler_polls.load();
+    others all;
+    start_rate starts;
+    starts.is_high(s.starts.load(std::memory_order_relaxed), now_ns());
+    nanoseconds pause = shortest_pause;
     while (kept(run)) {
-        const std::uint64_t now = s.polls.load() + s.handler_polls.load();
-        if (s.waiters.load() > 0 || now != polls) { // the program does, or the handler
-            polls = now;
-            std::unique_lock lock(mutex_);
-            if (!stop_.load()) wake_.wait_for(lock, keep_away);
+        if (all.make_progress()) {
+            pause_for(std::exchange(pause, std::min(2 * pause, longest_pause)));
             continue;
         }
+        pause = shortest_pause;
         locked lock = enter();
-        if (progress_once() || !kept(run)) continue;
-        block(lock, s.last_look + look_again, [] { return false; });
+        if (progress_once() || !kept(run) || s.waiters.load() > 0) continue;
+        starts.is_high(s.starts.load(std::memory_order_relaxed), s.last_look);
+        block(lock, starts.any() ? s.last_look + look_again : never, [] { return false; });
     }
 }
 
