@@ -64,7 +64,7 @@ bool on_arrival(int source, std::span<const std::byte> header, std::span<const s
 }
 
 const bool registered = [] {
-    core::register_internal_am(core::am_collective, on_message, nullptr);
+    core::register_am_beside(core::am_collective, on_message, nullptr);
     core::set_arrival_function(core::am_collective, on_arrival);
     return true;
 }();

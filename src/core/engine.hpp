@@ -260,7 +260,8 @@ void poll_round(locked &lock);
 bool held_is_due();
 void send_held(const locked &);
 void run_handlers(locked &lock);
-bool inside_handler(); // of this thread: what it waits for must not need another handler here
+void run_handlers_beside(locked &lock); // only those that do not wait for others
+bool inside_handler();                  // of this thread: what it waits for must not need another handler here
 // A call started something that it does not wait for: who sleeps for all wakes in time for its deadlines.
 void started();
 // It leaves much to be moved that does not go without this process.

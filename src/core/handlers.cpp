@@ -15,7 +15,19 @@ bool handler_queue::hold_back(handler_task &task)
     return true;
 }
 
-void handler_queue::push(handler_task &&task) { queue_.push_back(std::move(task)); }
+void handler_queue::push(handler_task &&task)
+{
+    const bool beside = task.number >= SEA_AM_IDS && table[task.number].beside; // errors and deaths have no such number
+    (beside ? beside_ : queue_).push_back(std::move(task));
+}
+
+bool handler_queue::pop_beside(handler_task *task)
+{
+    if (beside_.empty()) return false;
+    *task = std::move(beside_.front());
+    beside_.pop_front();
+    return true;
+}
 
 bool handler_queue::pop(handler_task *task)
 {

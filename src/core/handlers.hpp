@@ -2,6 +2,9 @@
 // What waits to be run by the program's handlers: active messages that arrived, completions of those whose data had to
 // be fetched, news of deaths and of errors. One at a time, in order of arrival. An ordered message whose data is still
 // being fetched holds back the ordered ones of its origin that came after it.
+//
+// Messages of the library may run beside: they have a queue of their own, and need not wait for a handler of the
+// program that takes long, or that waits for them itself.
 #pragma once
 
 #include "core/internal.hpp"
@@ -42,21 +45,26 @@ class handler_queue {
         sea_am_header_fn fn = nullptr;
         void *context = nullptr;
         call_fn call = nullptr; // of a number of calls, instead of the others
+        bool beside = false;    // short, waits for nobody, and several may run at once
     };
     std::array<entry, am_id_end> table{};
     std::array<arrival_fn, am_id_end - SEA_AM_IDS> at_arrival{}; // of internal numbers
     bool running = false;
+    int running_beside = 0;
 
     void push(handler_task &&task);
     bool empty() const { return queue_.empty(); }
+    bool any_beside() const { return !beside_.empty(); }
+    bool idle() const { return queue_.empty() && !running && beside_.empty() && running_beside == 0; }
     // The next task that nothing holds back; false if there is none.
     bool pop(handler_task *task);
+    bool pop_beside(handler_task *task);
     // The ordered messages of this source wait / go on.
     void stall(int source) { stalled_[source]; }
     void resume(int source);
 
   private:
-    std::deque<handler_task> queue_;
+    std::deque<handler_task> queue_, beside_;
     std::unordered_map<int, std::deque<handler_task>> stalled_;
 
     bool hold_back(handler_task &task);

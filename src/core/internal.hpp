@@ -31,6 +31,9 @@ enum internal_am : int {
 // As sea_am_register and sea_am_send, for internal numbers. Registration is allowed before sea_init() (static
 // initialisers), so that no message can come too early.
 int register_internal_am(int id, sea_am_header_fn fn, void *context);
+// The same, and its messages do not wait for handlers of the program: several may run at once, also within a handler
+// that waits. They must be short, and wait for nobody.
+void register_am_beside(int id, sea_am_header_fn fn, void *context);
 int send_internal_am(int rank, int id, const void *header, std::size_t header_bytes, const void *data,
                      std::size_t data_bytes, const sea_opts *opts);
 // What takes a message sent by send_untold() when it arrives, under the lock and on the terms of a call_fn (below),

@@ -241,7 +241,7 @@ int drain_and_leave()
     }
     lock.lock();
     auto idle = [&] {
-        bool all = e.handlers.empty() && !e.handlers.running;
+        bool all = e.handlers.idle();
         e.for_each_transport([&](transport &t) { all &= t.idle(); });
         return all;
     };

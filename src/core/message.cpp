@@ -344,6 +344,12 @@ int register_internal_am(int id, sea_am_header_fn fn, void *context)
     return SEA_OK;
 }
 
+void register_am_beside(int id, sea_am_header_fn fn, void *context)
+{
+    locked lock(engine().mutex);
+    engine().handlers.table[std::size_t(id)] = {fn, context, nullptr, true};
+}
+
 void set_arrival_function(int id, arrival_fn fn) { engine().handlers.at_arrival[std::size_t(id - SEA_AM_IDS)] = fn; }
 
 int send_internal_am(int rank, int id, const void *header, std::size_t header_bytes, const void *data,

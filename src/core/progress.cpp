@@ -18,7 +18,9 @@
 #include "core/engine.hpp"
 
 #include <cmath>
+#include <optional>
 #include <sched.h>
+#include <utility>
 
 namespace onesea::core {
 namespace {
@@ -273,7 +275,10 @@ void wake_dispatcher_soon()
 
 bool inside_handler() { return in_handler; }
 
-bool engine_state::answers_follow() const { return !in_handler && !handlers.running && !handlers.empty(); }
+bool engine_state::answers_follow() const
+{
+    return handlers.any_beside() || (!in_handler && !handlers.running && !handlers.empty());
+}
 
 namespace {
 
@@ -312,28 +317,66 @@ class handlers_run {
     handlers_run &operator=(const handlers_run &) = delete;
 };
 
-void run_some_handlers(locked &lock)
+// Also within a handler of the program, whose thread goes on with that behind it.
+class beside_run {
+  public:
+    beside_run() : before_(std::exchange(in_handler, true)) { ++engine().handlers.running_beside; }
+    ~beside_run()
+    {
+        --engine().handlers.running_beside;
+        in_handler = before_;
+    }
+    beside_run(const beside_run &) = delete;
+    beside_run &operator=(const beside_run &) = delete;
+
+  private:
+    const bool before_;
+};
+
+using pop_fn = bool (handler_queue::*)(handler_task *);
+
+void run_some_handlers(locked &lock, pop_fn pop)
 {
     handler_task task;
-    for (int i = 0; i < handlers_at_once && engine().handlers.pop(&task); ++i) {
+    for (int i = 0; i < handlers_at_once && (engine().handlers.*pop)(&task); ++i) {
         run_handler(lock, task);
         run_startable();
     }
 }
 
+void send_what_handlers_left()
+{
+    engine().for_each_transport([](transport &t) { t.flush(); });
+    notify_progress();
+}
+
 } // namespace
+
+void run_handlers_beside(locked &lock)
+{
+    if (!engine().handlers.any_beside()) return;
+    {
+        const beside_run running;
+        run_some_handlers(lock, &handler_queue::pop_beside);
+    }
+    send_what_handlers_left();
+}
 
 void run_handlers(locked &lock)
 {
     auto &e = engine();
+    if (e.handlers.any_beside()) { // they may copy much
+        std::optional<away_for_handlers> away;
+        if (!in_handler) away.emplace();
+        run_handlers_beside(lock);
+    }
     if (in_handler || e.handlers.running || e.handlers.empty()) return;
     {
         const handlers_run running;
         away_for_handlers away;
-        run_some_handlers(lock);
+        run_some_handlers(lock, &handler_queue::pop);
     }
-    e.for_each_transport([](transport &t) { t.flush(); });
-    notify_progress();
+    send_what_handlers_left();
 }
 
 bool held_is_due()

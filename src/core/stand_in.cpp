@@ -141,7 +141,9 @@ void stand_in::serve(std::uint64_t run)
         }
         pause = shortest_pause;
         locked lock = enter();
-        if (progress_once() || !kept(run) || s.waiters.load() > 0) continue;
+        const bool any = progress_once();
+        run_handlers_beside(lock);
+        if (any || !kept(run) || s.waiters.load() > 0 || engine().handlers.any_beside()) continue;
         starts.is_high(s.starts.load(std::memory_order_relaxed), s.last_look);
         block(lock, starts.any() ? s.last_look + look_again : never, [] { return false; });
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A handler of the program may take long, and the dispatcher that runs it serves nobody meanwhile. The stand-in is a
-// thread that then makes progress instead, as the dispatcher does for a program that computes; it runs no handlers.
-// It sleeps at a timer. The dispatcher sets that when it begins to run handlers, unless it is set: a system call, but
-// at most one in each few milliseconds, and it wakes nobody. When the time has come, the stand-in serves if these are
-// still the handlers for which the timer was set, and sets it again if these are later ones.
+// thread that then makes progress instead, as the dispatcher does for a program that computes; it runs no handlers of
+// it. It sleeps at a timer. The dispatcher sets that when it begins to run handlers, unless it is set: a system call,
+// but at most one in each few milliseconds, and it wakes nobody. When the time has come, the stand-in serves if these
+// are still the handlers for which the timer was set, and sets it again if these are later ones.
 #pragma once
 
 #include <atomic>

@@ -30,6 +30,27 @@ void *dawdle(const sea_am *message, sea_am_complete_fn *, void **)
     return nullptr;
 }
 
+std::atomic<bool> inside{false}, let_out{false};
+
+void *stay_inside(const sea_am *, sea_am_complete_fn *, void **)
+{
+    inside = true;
+    CHECK(comes([] { return let_out.load(); }));
+    return nullptr;
+}
+
+// With parts of so many bytes, by all members.
+void exchange_parts(const run &t, std::size_t bytes)
+{
+    const auto n = std::size_t(t.size);
+    std::vector<unsigned char> in(bytes * n, (unsigned char)(t.rank + 1)), out(bytes * n);
+    CHECK_OK(sea_broadcast(world, t.size - 1, in.data(), bytes));
+    CHECK_EQ(t.size % 256, int(in[bytes - 1]));
+    CHECK_OK(sea_allgather(world, in.data(), out.data(), bytes));
+    CHECK_OK(sea_allreduce(world, in.data(), out.data(), bytes, SEA_UINT8, SEA_MAX));
+    CHECK_OK(sea_alltoall(world, in.data(), out.data(), bytes));
+}
+
 } // namespace
 
 STEP(785, a_short_message_to_the_own_rank_wakes_who_sleeps)
@@ -111,5 +132,24 @@ STEP(787, what_was_executed_is_told_though_an_answer_emptied_the_queue)
         CHECK_OK(sea_fence_all());
     }
     t.sync();
+    CHECK_OK(sea_am_register(handler, nullptr, nullptr));
+}
+
+// Long parts are brought by messages whose handlers are the library's own.
+STEP(789, collectives_end_while_a_handler_stays)
+{
+    CHECK_OK(sea_am_register(handler, stay_inside, nullptr));
+    for (const std::size_t bytes : {std::size_t(64), std::size_t(20000), std::size_t(400000)}) {
+        inside = let_out = false;
+        t.sync();
+        pause_for(0.05); // nobody is in the library any more, so that no call runs the handler
+        const sea_opts o = without_waiting();
+        CHECK_OK(sea_am_send((t.rank + 1) % t.size, handler, nullptr, 0, nullptr, 0, &o));
+        CHECK(comes([] { return inside.load(); }));
+        exchange_parts(t, bytes);
+        let_out = true;
+        CHECK_OK(sea_fence_all());
+        t.sync(); // then all have left
+    }
     CHECK_OK(sea_am_register(handler, nullptr, nullptr));
 }
