@@ -239,7 +239,6 @@ void part_done(operation *op, int status);     // one part ended; completes the 
 void complete(operation *op, int status);
 void let_go(operation *op); // the caller's or handle's reference ends
 void run_startable();
-void bump(sea_counter *counter);
 
 // ---- order.cpp: of operations with SEA_ORDERED; for others all of it does nothing ----
 

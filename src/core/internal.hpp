@@ -232,6 +232,10 @@ void add_progress_source(const progress_source &source);
 // When the round of progress that is under way began.
 nanoseconds last_look(engine_held_t);
 
+// Adds 1 to a counter of the program, wherever it lies: a neighbour in whose heap that is wakes up. Whoever waits here
+// is told by nudge(). Any thread.
+void bump(sea_counter *counter);
+
 // Now plus this thread's sea_set_timeout(), or `never`.
 nanoseconds thread_deadline();
 

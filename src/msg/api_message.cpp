@@ -5,7 +5,6 @@
 #include "coll/run.hpp"
 #include "msg/office.hpp"
 
-#include <atomic>
 #include <cmath>
 #include <memory>
 
@@ -156,7 +155,7 @@ void add_to_counters(const sea_opts &opts)
 {
     if (!opts.origin_counter && !opts.remote_counter) return;
     for (sea_counter *c : {opts.origin_counter, opts.remote_counter})
-        if (c) std::atomic_ref(c->value).fetch_add(1, std::memory_order_acq_rel);
+        if (c) core::bump(c);
     core::nudge();
 }
 

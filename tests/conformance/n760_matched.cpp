@@ -4,6 +4,7 @@
 
 #include "onesea/message.h"
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -523,5 +524,39 @@ STEP(777, messages_that_stay_with_their_senders_take_an_envelope_each_and_give_i
     CHECK_OK(sea_wait_all(sent.data(), int(n), 60));
     CHECK_OK(sea_message_memory(&used, nullptr));
     CHECK_EQ(before, used);
+    t.sync();
+}
+
+// Its owner sleeps, and would find a plain store after some milliseconds only.
+STEP(778, counter_of_a_receive_that_blocks_wakes_the_neighbour_in_whose_heap_it_lies)
+{
+    if (t.size != 2 || sea_node_of(0) != sea_node_of(1)) return;
+    struct shared {
+        sea_counter counter;
+        double added;
+    };
+    place mine(kind::heap, sizeof(shared));
+    std::memset(mine.memory(), 0, sizeof(shared));
+    const std::vector<sea_addr> all = t.exchange(mine.address());
+    auto *at = static_cast<shared *>(sea_local(all[0]));
+    std::vector<double> late;
+    for (int i = 0; i < 31; ++i) {
+        t.sync();
+        if (t.rank == 0) {
+            CHECK_OK(sea_counter_take(&at->counter, 1, 60));
+            late.push_back(now() - at->added);
+            continue;
+        }
+        int out = i, in = -1;
+        sea_opts o = SEA_OPTS_INIT, quick = SEA_OPTS_INIT;
+        o.remote_counter = &at->counter;
+        quick.flags = SEA_NOWAIT;
+        pause_for(0.023 + i * 0.0007);
+        CHECK_OK(sea_message_send(world, 1, 55, &out, sizeof out, &quick));
+        at->added = now();
+        CHECK_OK(sea_message_receive(world, 1, 55, &in, sizeof in, nullptr, &o));
+    }
+    std::sort(late.begin(), late.end());
+    if (t.rank == 0) CHECK(late[late.size() / 2] < 0.003);
     t.sync();
 }
