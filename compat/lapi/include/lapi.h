@@ -196,8 +196,7 @@ typedef struct {
     lapi_long_t Tot_ack_recv_cnt;
 } lapi_statistics_t;
 
-/* ---- LAPI_Msgpoll()
- * -------------------------------------------------------------------------------------------------- */
+/* ---- LAPI_Msgpoll() ---- */
 
 typedef struct {
     lapi_msg_state_t status; /* bits below */
@@ -210,8 +209,7 @@ typedef struct {
 #define LAPI_POLLING_NET 0x4
 #define LAPI_DISP_CNTR 0x8 /* polled `cnt` times for nothing */
 
-/* ---- LAPI_Setcntr_wstatus(): the status of a destination
- * ------------------------------------------------------------- */
+/* ---- LAPI_Setcntr_wstatus(): the status of a destination ---- */
 
 #define LAPI_MSG_INITIAL 0     /* nothing from there yet */
 #define LAPI_MSG_RECVD 1       /* has arrived there */
@@ -219,8 +217,7 @@ typedef struct {
 #define LAPI_MSG_PURGED_RCVD 3 /* had arrived, purged then */
 #define LAPI_MSG_INVALID 4     /* not a task */
 
-/* ---- LAPI_Xfer()
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- LAPI_Xfer() ---- */
 
 typedef enum LAPI_ENUM_ {
     LAPI_GET_XFER = 0,
@@ -368,8 +365,7 @@ typedef union {
     lapi_amdgsp_t Dgsp;
 } lapi_xfer_t;
 
-/* ---- LAPI_Util()
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- LAPI_Util() ---- */
 
 typedef enum LAPI_ENUM_ {
     LAPI_REGISTER_DGSP = 0,
@@ -409,8 +405,7 @@ typedef union {
     lapi_thread_func_t ThreadUtil;
 } lapi_util_t;
 
-/* ---- Calls
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ---- */
 
 int LAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info);
 int LAPI_Term(lapi_handle_t hndl);
@@ -467,6 +462,10 @@ int LAPI_Onesea_put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, voi
 int LAPI_Onesea_get(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr);
 int LAPI_Onesea_rmw64(lapi_handle_t h, RMW_ops_t op, uint tgt, long long *tgt_var, long long *in_val, long long *prev);
 
+/* Ours: as LAPI_Waitcntr(), but at most so many seconds (0: only looks); LAPI_ERR_TIMEOUT leaves the counter as it is.
+ * LAPI_ERR_CNTR_VAL: `val` or `seconds` is below 0, or no number. */
+int LAPI_Onesea_waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, double seconds);
+
 int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info);
 int PLAPI_Term(lapi_handle_t hndl);
 int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val);
@@ -507,8 +506,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info);
 int PLAPI_Fence(lapi_handle_t hndl);
 int PLAPI_Gfence(lapi_handle_t hndl);
 
-/* ---- Error numbers
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Error numbers ---- */
 
 #define LAPI_SUCCESS 0
 #define LAPI_ERR_UNKNOWN 400

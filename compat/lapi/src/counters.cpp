@@ -5,6 +5,7 @@
 #include "fence.hpp"
 #include "local.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -52,6 +53,20 @@ int wait_for(context &c, lapi_cntr_t *cntr, int val, int *now)
     sleeping too;
     while (!take(cntr, val, now))
         if (!sleep_until(cntr, val, c.timeout)) report_silent_tasks(c, [=] { return load(cntr) >= val; });
+    return LAPI_SUCCESS;
+}
+
+int wait_at_most(context &c, lapi_cntr_t *cntr, int val, double seconds)
+{
+    in_progress here(c.handlers);
+    c.waiting.drain(c.handlers);
+    sleeping too;
+    const double until = sea_time() + seconds;
+    while (!take(cntr, val, nullptr)) {
+        const double left = until - sea_time();
+        if (left <= 0) return LAPI_ERR_TIMEOUT;
+        sleep_until(cntr, val, std::min(left, double(max_timeout)));
+    }
     return LAPI_SUCCESS;
 }
 
@@ -114,6 +129,16 @@ extern "C" int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, in
     if (val < 0) return LAPI_ERR_CNTR_VAL;
     if (!take(cntr, val, cur_cntr_val))
         if (int code = guarded([&] { return wait_for(*c, cntr, val, cur_cntr_val); })) return code;
+    c->counters.forget_if_told(cntr);
+    return LAPI_SUCCESS;
+}
+
+extern "C" int LAPI_Onesea_waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, double seconds)
+{
+    context *c;
+    if (int code = check(hndl, cntr, &c)) return code;
+    if (val < 0 || !(seconds >= 0)) return LAPI_ERR_CNTR_VAL;
+    if (int code = guarded([&] { return wait_at_most(*c, cntr, val, seconds); })) return code;
     c->counters.forget_if_told(cntr);
     return LAPI_SUCCESS;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Read-modify-write. Three of the four operations are atomics of onesea, which bring the old value. COMPARE_AND_SWAP
-// must bring whether it stored, so where the word is not near, a message asks the target to do it and to answer that.
+// must bring whether it stored, so where the word is not near, a message asks the target to do it and to answer that;
+// who waits for it itself finds that out here.
 #include "local.hpp"
 #include "message.hpp"
 #include "reach.hpp"
@@ -8,7 +9,6 @@
 #include "transfer.hpp"
 
 #include <atomic>
-#include <memory>
 
 namespace lapi {
 namespace {
@@ -45,7 +45,16 @@ std::uint64_t apply(char *memory, RMW_ops_t op, std::uint64_t operand, std::uint
 
 sea_atomic_kind kind_of(RMW_ops_t op)
 {
-    return op == FETCH_AND_ADD ? SEA_ATOMIC_ADD : op == FETCH_AND_OR ? SEA_ATOMIC_OR : SEA_ATOMIC_SWAP;
+    switch (op) {
+    case FETCH_AND_ADD:
+        return SEA_ATOMIC_ADD;
+    case FETCH_AND_OR:
+        return SEA_ATOMIC_OR;
+    case SWAP:
+        return SEA_ATOMIC_SWAP;
+    default:
+        return SEA_ATOMIC_CAS;
+    }
 }
 
 struct operands {
@@ -74,8 +83,8 @@ int issue(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, const
           const sea_opts *opts)
 {
     const sea_addr shared = shared_address(c, tgt, word, ulong(width));
-    return shared ? sea_atomic(kind_of(op), shared, width, with.value, 0, old, opts)
-                  : sea_raw_atomic(kind_of(op), int(tgt), word, width, with.value, 0, old, opts);
+    return shared ? sea_atomic(kind_of(op), shared, width, with.value, with.compare, old, opts)
+                  : sea_raw_atomic(kind_of(op), int(tgt), word, width, with.value, with.compare, old, opts);
 }
 
 int ask_for_swap(context &c, uint tgt, int width, lapi_long_t word, const operands &with, void *old, const ending &e)
@@ -88,29 +97,6 @@ int ask_for_swap(context &c, uint tgt, int width, lapi_long_t word, const operan
     };
     const std::uint64_t words[4] = {word, std::uint64_t(width), with.value, with.compare};
     return ask(c, tgt, service_kind::swap, words, answered);
-}
-
-int swap_through(context &c, uint tgt, int width, lapi_long_t word, const operands &with, void *old)
-{
-    struct result {
-        sea_counter answered = {0};
-        int code = LAPI_SUCCESS;
-        std::uint64_t swapped = 0;
-    };
-    auto r = std::make_shared<result>();
-    auto answered = [r](int code, const std::uint64_t *words) {
-        r->code = code;
-        if (code == LAPI_SUCCESS) r->swapped = words[0];
-        add_here(&r->answered);
-    };
-    in_progress here(c.handlers);
-    c.waiting.drain(c.handlers);
-    const std::uint64_t words[4] = {word, std::uint64_t(width), with.value, with.compare};
-    if (int code = ask(c, tgt, service_kind::swap, words, answered)) return code;
-    sleeping too;
-    wait_through(c, [&](double seconds) { return sea_counter_wait(&r->answered, 1, seconds) != SEA_ERR_TIMEOUT; });
-    if (r->code == LAPI_SUCCESS) store(old, width, r->swapped);
-    return r->code;
 }
 
 } // namespace
@@ -152,8 +138,11 @@ int update_through(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t wo
     const operands with = operands_of(op, width, in);
     if (word % lapi_long_t(width)) return LAPI_ERR_ONESEA_ADDRESS;
     if (updated_near(c, tgt, op, width, word, with, old)) return LAPI_SUCCESS;
-    if (op == COMPARE_AND_SWAP) return swap_through(c, tgt, width, word, with, old);
-    return through(c, tgt, 0, [&](const sea_opts *opts) { return issue(c, tgt, op, width, word, with, old, opts); });
+    std::uint64_t before = 0; // little endian, as all of it
+    const int code =
+        through(c, tgt, 0, [&](const sea_opts *opts) { return issue(c, tgt, op, width, word, with, &before, opts); });
+    if (code == LAPI_SUCCESS) store(old, width, op == COMPARE_AND_SWAP ? before == with.compare : before);
+    return code;
 }
 
 void compare_and_swap_for(context &c, int source, std::uint64_t id, const std::uint64_t *words)

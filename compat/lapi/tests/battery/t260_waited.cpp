@@ -3,6 +3,10 @@
 // goes wrong as their result.
 #include "battery.hpp"
 
+#include <chrono>
+#include <cmath>
+#include <thread>
+
 using namespace battery;
 
 namespace {
@@ -98,4 +102,33 @@ STEP(a_fence_returns_when_the_error_handler_has_heard)
         OK(LAPI_Fence(self.h));
         EQUAL(errors_heard().size(), code == LAPI_SUCCESS ? 1u : 0u);
     }
+}
+
+STEP(a_wait_with_a_limit_ends_at_its_value_or_at_its_limit)
+{
+    lapi_cntr_t c = {};
+    int now = 0;
+    const auto wait = [&](int val, double seconds) { return LAPI_Onesea_waitcntr(self.h, &c, val, seconds); };
+    EQUAL(wait(1, 0), LAPI_ERR_TIMEOUT);
+    OK(LAPI_Setcntr(self.h, &c, -1));
+    EQUAL(wait(1, 0.05), LAPI_ERR_TIMEOUT); // nor below 0
+    OK(LAPI_Getcntr(self.h, &c, &now));
+    EQUAL(now, -1);
+    OK(LAPI_Setcntr(self.h, &c, 3));
+    OK(wait(0, 0));
+    OK(wait(2, 0));
+    EQUAL(wait(2, 0.05), LAPI_ERR_TIMEOUT);
+    OK(LAPI_Getcntr(self.h, &c, &now));
+    EQUAL(now, 1);
+    std::thread setter([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        OK(LAPI_Setcntr(self.h, &c, 2));
+    });
+    OK(wait(2, 1e300));
+    setter.join();
+    EQUAL(wait(-1, 0), LAPI_ERR_CNTR_VAL);
+    EQUAL(wait(1, -1), LAPI_ERR_CNTR_VAL);
+    EQUAL(wait(1, std::nan("")), LAPI_ERR_CNTR_VAL);
+    EQUAL(LAPI_Onesea_waitcntr(self.h, nullptr, 1, 0), LAPI_ERR_CNTR_NULL);
+    EQUAL(LAPI_Onesea_waitcntr(self.h + 1000, &c, 1, 0), LAPI_ERR_HNDL_INVALID);
 }
