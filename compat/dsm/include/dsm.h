@@ -135,7 +135,13 @@ int dsm_fetch_add(int node, uint64_t address, int64_t add, int64_t *old);
 /* Takes and gives back one of DSM_LOCKS locks of the job, numbered from 0. A lock is held by one thread of one node at
  * a time; who waits sleeps, and gets it in the order of arrival of the nodes. dsm_unlock() completes the WRITEs of its
  * node before it lets go, so that the next holder reads what was written under the lock. Errors: DSM_ERR_LOCK (no such
- * number; this thread holds it already; this thread does not hold it), DSM_ERR_BELOW. */
+ * number; this thread holds it already; this thread does not hold it), DSM_ERR_BELOW.
+ *
+ * When a node that holds a lock or waits for it has died, or the way to it is given up, nobody can tell any more who is
+ * to have it. Those behind that node hear DSM_ERR_BELOW about a second later, at the latest, and so do all later calls
+ * of theirs on that lock; its holder, if it lives, may hear it from dsm_unlock(). A lock whose home (its number modulo
+ * the nodes) is lost goes through those that wait already, but to nobody else. A thread that dsm_lock() has told an
+ * error does not hold the lock; after dsm_unlock(), whatever it returns, it holds it no more. */
 #define DSM_LOCKS 256
 int dsm_lock(int lock);
 int dsm_unlock(int lock);

@@ -13,12 +13,9 @@
 //     | control block  | the part: addresses 0, 1 .. |
 //     +----------------+-----------------------------+
 //
-// Locks are queues (after Mellor-Crummey and Scott), so that nobody polls across the network and everybody sleeps on a
-// counter of its own. At a lock's home (its number modulo the nodes) lies the tail: the last node in the queue, plus
-// one. Who comes swaps itself in; if there was somebody before, it puts its number into that node's `next` and counts
-// it in `linked`, then waits for its own `granted`. Who goes swaps itself out if it is still the tail; otherwise it
-// waits for `linked`, and counts in the next one's `granted` by a Put of no bytes.
-#include "error.hpp"
+// The control block holds the words of the locks (lock_queue.hpp).
+#include "below.hpp"
+#include "lock_queue.hpp"
 #include "outbox.hpp"
 #include "wire.hpp"
 
@@ -46,21 +43,8 @@ void on_error(lapi_handle_t *, int *code, lapi_err_t *, int *, int *other)
 
 int take_error(int node) { return errors[node].exchange(LAPI_SUCCESS); }
 
-int fail_below(int code, const char *what)
-{
-    std::array<char, LAPI_MAX_ERR_STRING> words{};
-    LAPI_Msg_string(code, words.data());
-    return fail(DSM_ERR_BELOW, "{}: LAPI: {}", what, words.data());
-}
-
-struct lock_words {
-    long long tail;              // at the home: the last in the queue + 1; 0: free
-    long long next;              // who comes after this node, once `linked` says so
-    lapi_cntr_t linked, granted; // of this node
-};
-
 struct alignas(64) control_block {
-    std::array<lock_words, DSM_LOCKS> locks;
+    lock_table locks;
 };
 
 class lapi_wire : public wire {
@@ -94,7 +78,12 @@ class lapi_wire : public wire {
     {
         std::vector<void *> begins(static_cast<std::size_t>(nodes_));
         if (int code = LAPI_Address_init(handle_, own_, begins.data())) return fail_below(code, "address exchange");
-        for (void *begin : begins) begins_.push_back(static_cast<char *>(begin));
+        std::vector<lock_table *> locks;
+        for (void *begin : begins) {
+            begins_.push_back(static_cast<char *>(begin));
+            locks.push_back(&static_cast<control_block *>(begin)->locks);
+        }
+        queue_.open(handle_, node_, std::move(locks));
         return find_near_tasks();
     }
 
@@ -137,38 +126,25 @@ class lapi_wire : public wire {
         return told_late("fence");
     }
 
+    // What is told here instead of the lock leaves it to the others.
     int acquire(int lock) override
     {
-        const int home = lock % nodes_;
-        lock_words &mine = words_of(node_, lock);
-        long long me = node_ + 1, before = 0;
-        if (int code = update(SWAP, home, &words_of(home, lock).tail, &me, before)) return fail_below(code, "lock");
-        if (before == 0) return told_late("lock");
-        lock_words &theirs = words_of(static_cast<int>(before) - 1, lock);
-        int code =
-            LAPI_Onesea_put(handle_, task(static_cast<int>(before) - 1), sizeof me, &theirs.next, &me, &theirs.linked);
-        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &mine.granted, 1, nullptr);
-        return code == LAPI_SUCCESS ? told_late("lock") : fail_below(code, "lock");
+        if (int status = queue_.acquire(lock)) return status;
+        const int late = told_late("lock");
+        if (late == DSM_OK) return DSM_OK;
+        const auto words = words_of_thread();
+        queue_.release(lock);
+        words_of_thread() = words;
+        return late;
     }
 
     int release(int lock) override
     {
         const int late = fence();
-        const int home = lock % nodes_;
-        lock_words &mine = words_of(node_, lock);
-        int linked = 0;
-        int code = LAPI_Getcntr(handle_, &mine.linked, &linked);
-        if (code == LAPI_SUCCESS && linked == 0) {
-            std::array<long long, 2> expect_then_free = {node_ + 1, 0};
-            long long done = 0;
-            code = update(COMPARE_AND_SWAP, home, &words_of(home, lock).tail, expect_then_free.data(), done);
-            if (code == LAPI_SUCCESS && done != 0) return late;
-        }
-        if (code == LAPI_SUCCESS) code = LAPI_Waitcntr(handle_, &mine.linked, 1, nullptr);
-        if (code != LAPI_SUCCESS) return fail_below(code, "unlock");
-        const int next = static_cast<int>(__atomic_load_n(&mine.next, __ATOMIC_ACQUIRE)) - 1;
-        code = LAPI_Put(handle_, task(next), 0, nullptr, nullptr, &words_of(next, lock).granted, nullptr, nullptr);
-        return code == LAPI_SUCCESS ? late : fail_below(code, "unlock");
+        const auto words = words_of_thread();
+        if (int status = queue_.release(lock)) return status;
+        words_of_thread() = words;
+        return late;
     }
 
     int barrier() override
@@ -192,13 +168,6 @@ class lapi_wire : public wire {
     char *place(int node, std::uint64_t address) const
     {
         return begins_[static_cast<std::size_t>(node)] + sizeof(control_block) + address;
-    }
-
-    // Of another node: an address to name in calls, not to look at.
-    lock_words &words_of(int node, int lock) const
-    {
-        char *begin = begins_[static_cast<std::size_t>(node)];
-        return reinterpret_cast<control_block *>(begin)->locks[static_cast<std::size_t>(lock)];
     }
 
     // Those that share this machine's memory.
@@ -233,10 +202,8 @@ class lapi_wire : public wire {
         if (code == LAPI_SUCCESS && any_error.load(std::memory_order_relaxed)) code = take_error(node);
         if (code == LAPI_SUCCESS) [[likely]]
             return DSM_OK;
-        std::array<char, LAPI_MAX_ERR_STRING> words{};
-        LAPI_Msg_string(code, words.data());
         return fail(DSM_ERR_BELOW, "{} at node {}, address {}, length {}: LAPI: {}", what, node, address, length,
-                    words.data());
+                    words_of_lapi(code).data());
     }
 
     // Of WRITEs that have returned long ago.
@@ -247,9 +214,8 @@ class lapi_wire : public wire {
         for (int node = 0; node < nodes_; node++) {
             const int code = take_error(node);
             if (code == LAPI_SUCCESS || status != DSM_OK) continue;
-            std::array<char, LAPI_MAX_ERR_STRING> words{};
-            LAPI_Msg_string(code, words.data());
-            status = fail(DSM_ERR_BELOW, "{}: an earlier access to node {}: LAPI: {}", what, node, words.data());
+            status = fail(DSM_ERR_BELOW, "{}: an earlier access to node {}: LAPI: {}", what, node,
+                          words_of_lapi(code).data());
         }
         return status;
     }
@@ -260,6 +226,7 @@ class lapi_wire : public wire {
     std::vector<char *> begins_;
     std::vector<char> near_; // by node: shares this machine's memory
     outbox outbox_;
+    lock_queue queue_;
 };
 
 } // namespace

@@ -2,7 +2,8 @@
 // dsm_job: every function and every error of dsm.h, as a job of any number of nodes. Modes: nothing (all steps),
 // `lossy` (the same, but nothing depends on a WRITE that is not repeated), `memory` (one node asks for too much),
 // `death` (needs --on-death continue and two nodes: the last one kills itself), `lost_node` and `lost_link` (the same;
-// node 0 kills node 1 under accesses to it, or waits until its link is given up).
+// node 0 kills node 1 under accesses to it, or waits until its link is given up), `lost_write` (the same; under a WRITE
+// that a lock tells of), `lost_lock` (with four nodes: node 1 dies in the queues of locks).
 #include "job.hpp"
 
 #include <atomic>
@@ -143,6 +144,8 @@ int main(int argc, char **argv)
     job::lossy = mode == "lossy";
     if (mode == "memory") return too_much();
     if (mode == "death") return death();
-    if (mode == "lost_node" || mode == "lost_link") return job::lost(mode == "lost_node");
+    if (mode == "lost_node" || mode == "lost_link") job::lost(mode == "lost_node");
+    if (mode == "lost_write") job::lost_write();
+    if (mode == "lost_lock") job::lost_lock();
     return all_steps();
 }

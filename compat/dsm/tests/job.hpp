@@ -36,9 +36,12 @@ void space_steps(); // sizes, READ, WRITE, WRITE_B, fence, barrier
 void error_steps(); // every error, and that it changes nothing
 void agree_steps(); // fetch-add, locks, threads
 void fortran_steps();
-void last_steps();       // just before dsm_term()
-int lost(bool by_death); // what is under way to a node that is lost
-extern bool lossy;       // WRITEs may be lost: the UDP wire of the benchmark
+void last_steps(); // just before dsm_term()
+// What is under way to a node that is lost, a WRITE to it that a lock tells of, locks of whose queue a node dies.
+[[noreturn]] void lost(bool by_death);
+[[noreturn]] void lost_write();
+[[noreturn]] void lost_lock();
+extern bool lossy; // WRITEs may be lost: the UDP wire of the benchmark
 
 } // namespace job
 

@@ -58,22 +58,37 @@ std::vector<std::function<void()>> accesses()
             EXPECT(old == 77);
         },
         [] { EXPECT_STATUS(DSM_ERR_BELOW, dsm_lock(1)); }, // its home is node 1
+        [] { EXPECT_STATUS(DSM_ERR_BELOW, dsm_lock(2)); }, // node 1 holds it
         write_and_fence,
     };
 }
 
-} // namespace
-
-int lost(bool by_death)
+// Node 1's process, which has stopped; does not return there. Node 1 holds lock 2.
+pid_t open_and_stop_node_1()
 {
     EXPECT_DONE(dsm_init(1 << 20));
     const std::uint64_t own = static_cast<std::uint64_t>(getpid());
     EXPECT_DONE(dsm_write_b(0, static_cast<std::uint64_t>(dsm_node()) * 8, &own, sizeof own));
+    if (dsm_node() == 1) EXPECT_DONE(dsm_lock(2));
     EXPECT_DONE(dsm_barrier());
     if (dsm_node() == 1) raise(SIGSTOP);
-    if (dsm_node() == 1) return 1;
+    if (dsm_node() == 1) _exit(1);
     const auto pid = static_cast<pid_t>(static_cast<std::uint64_t *>(dsm_local(0))[1]);
     wait_until_stopped(pid);
+    return pid;
+}
+
+[[noreturn]] void end_of_survivor()
+{
+    std::fprintf(stderr, "lost: %d failures\n", failures());
+    _exit(failures() == 0 ? 0 : 1); // the collective end is not possible any more
+}
+
+} // namespace
+
+void lost(bool by_death)
+{
+    const pid_t pid = open_and_stop_node_1();
     std::vector<std::thread> threads;
     for (const auto &access : accesses()) threads.emplace_back(access);
     std::this_thread::sleep_for(std::chrono::milliseconds(100)); // all of them wait
@@ -81,8 +96,23 @@ int lost(bool by_death)
     for (std::thread &t : threads) t.join();
     EXPECT_DONE(dsm_fence()); // nothing is told twice
     if (!by_death) kill(pid, SIGKILL);
-    std::fprintf(stderr, "lost: %d failures\n", failures());
-    _exit(failures() == 0 ? 0 : 1); // the collective end is not possible any more
+    end_of_survivor();
+}
+
+// A lock that told of it is not held, neither here nor by this node as others see it.
+void lost_write()
+{
+    const pid_t pid = open_and_stop_node_1();
+    const std::vector<char> middle(60000, 'm');
+    EXPECT_DONE(dsm_write(1, 0, middle.data(), middle.size()));
+    kill(pid, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    EXPECT_STATUS(DSM_ERR_BELOW, dsm_lock(0));
+    EXPECT_WORDS("node 1");
+    EXPECT_STATUS(DSM_ERR_LOCK, dsm_unlock(0));
+    EXPECT_DONE(dsm_lock(0));
+    EXPECT_DONE(dsm_unlock(0));
+    end_of_survivor();
 }
 
 } // namespace job
