@@ -87,7 +87,7 @@ void refused(arrival *a)
 void run_completion(arrival *a)
 {
     lapi_handle_t handle = a->c->handle;
-    a->complete(&handle, a->info);
+    call_program([&] { a->complete(&handle, a->info); });
     told(a);
 }
 
@@ -124,13 +124,14 @@ void *call_header_handler(arrival *a, void *uhdr, void *packet)
     void *place = nullptr;
     if (a->head.vector) {
         auto *fn = reinterpret_cast<vhdr_hndlr_t *>(function);
-        lapi_vec_t *vec = fn(&handle, uhdr, &uhdr_len, &info.msg_len, &a->complete, &a->info);
+        lapi_vec_t *vec =
+            call_program([&] { return fn(&handle, uhdr, &uhdr_len, &info.msg_len, &a->complete, &a->info); });
         if (vec && info.ctl_flags == LAPI_DELIVER_MSG && a->head.bytes)
             a->code = pieces_of_arrival(*vec, a->head.bytes, &a->pieces);
         if (!vec && a->head.bytes && info.ctl_flags == LAPI_DELIVER_MSG) a->code = LAPI_ERR_TGT_VEC_NULL;
     } else {
         auto *fn = reinterpret_cast<hdr_hndlr_t *>(function);
-        place = fn(&handle, uhdr, &uhdr_len, &info.msg_len, &a->complete, &a->info);
+        place = call_program([&] { return fn(&handle, uhdr, &uhdr_len, &info.msg_len, &a->complete, &a->info); });
         if (info.ctl_flags != LAPI_DELIVER_MSG) place = nullptr;
         if (!place && a->head.bytes && info.ctl_flags == LAPI_DELIVER_MSG) a->code = LAPI_ERR_TGT_ADDR_NULL;
     }

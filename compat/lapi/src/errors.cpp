@@ -149,7 +149,7 @@ void report(context &c, int code, lapi_err_t type, int other)
     if (!to_be_told(c, code, type, other)) return;
     lapi_handle_t handle = c.handle;
     int me = c.me;
-    c.err_hndlr(&handle, &code, &type, &me, &other);
+    call_program([&] { c.err_hndlr(&handle, &code, &type, &me, &other); });
 }
 
 void report_later(context &c, int code, lapi_err_t type, int other)

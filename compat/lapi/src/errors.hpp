@@ -17,6 +17,14 @@ void report(context &c, int code, lapi_err_t type, int other);
 // The same from a handler of onesea: it is called on a thread for that.
 void report_later(context &c, int code, lapi_err_t type, int other);
 
+// Calls a function of the program. What that throws ends the process (std::terminate), in whichever thread it runs: the
+// library is not prepared for it, and others would wait for ever for what the function was to let happen.
+template <class Call>
+auto call_program(Call &&call) noexcept
+{
+    return call();
+}
+
 // In C++ no exception leaves a C function: memory is the only thing that can run out here.
 template <class Body>
 int guarded(Body &&body) noexcept

@@ -123,7 +123,7 @@ void call_sender(context &c, uint tgt, const ending &e, int code)
     c.waiting.push(c.handlers, [handle = c.handle, tgt, e, code](bool in_turn) mutable {
         if (!in_turn) return; // the context has ended
         lapi_sh_info_t info = {tgt, uint(code), {}};
-        e.shdlr(&handle, e.sinfo, &info);
+        call_program([&] { e.shdlr(&handle, e.sinfo, &info); });
     });
 }
 

@@ -303,7 +303,7 @@ STEP(messages_that_nobody_can_take_are_errors)
     counter done;
     auto lost = everywhere(reinterpret_cast<void *>(forgetful_header));
     auto taken = everywhere(reinterpret_cast<void *>(header));
-    char data[2000] = {};
+    static char data[300000];
     auto expect = [&](void *handler, ulong bytes, int code) {
         OK(LAPI_Amsend(self.h, self.right(), handler, nullptr, 0, data, bytes, nullptr, nullptr, done.here()));
         done.wait(1); // also after an error
@@ -332,4 +332,5 @@ STEP(messages_that_nobody_can_take_are_errors)
     }
     expect(handler_at(lost, self.right()), 4, LAPI_ERR_TGT_ADDR_NULL); // data, and no place for it
     expect(handler_at(lost, self.right()), 2000, LAPI_ERR_TGT_ADDR_NULL);
+    expect(handler_at(lost, self.right()), sizeof data, LAPI_ERR_TGT_ADDR_NULL);
 }
