@@ -64,24 +64,35 @@ int data_fence(context &c, double seconds)
     return result;
 }
 
-bool reports_errors_here()
+template <class Matches>
+context *context_that(Matches &&matches)
 {
-    bool here = false;
-    for_each_context([&](context &c) { return here = c.errors.runs_here(); });
-    return here;
+    context *found = nullptr;
+    for_each_context([&](context &c) {
+        if (matches(c)) found = &c;
+        return found != nullptr;
+    });
+    return found;
 }
 
-void let_errors_be_heard(context &c)
+// The error handler may wait for whatever the caller of the fence has, so there is a limit: LAPI_ERR_TIMEOUT. If it
+// ends the context whose completion handler the caller is, it waits for the caller, which then does not wait for it.
+int let_errors_be_heard(context &c)
 {
     const std::uint64_t met = errors_met;
-    if ((met == errors_heard && under_way == 1) || reports_errors_here()) return;
-    wait_for_news_of_errors(c);
-    if (c.handlers.locked_here()) return;
-    for_each_context([](context &one) { // the first one is told
-        one.errors.finish();
-        return true;
-    });
-    for (std::uint64_t heard = errors_heard; heard < met && !errors_heard.compare_exchange_weak(heard, met);) continue;
+    if (met == errors_heard && under_way == 1) return LAPI_SUCCESS;
+    if (context_that([](context &one) { return one.errors.runs_here(); })) return LAPI_SUCCESS;
+    const context *const ours = context_that([](context &one) { return one.completions.runs_here(); });
+    const double until = sea_time() + c.timeout;
+    const auto ended = [&] { return ours && ours->ending; };
+    const auto enough = [&] { return ended() || sea_time() >= until; };
+    bool heard = wait_for_news_of_errors(c, enough);
+    if (c.handlers.locked_here()) return LAPI_SUCCESS;
+    context *const told = context_that([](context &) { return true; }); // the first one
+    while (heard && told && !told->errors.finish(0.1)) heard = !enough();
+    if (!heard) return ended() ? LAPI_SUCCESS : LAPI_ERR_TIMEOUT;
+    for (std::uint64_t old = errors_heard; old < met && !errors_heard.compare_exchange_weak(old, met);) continue;
+    return LAPI_SUCCESS;
 }
 
 struct flushes {
@@ -161,8 +172,9 @@ int fence(context &c)
     c.waiting.drain(c.handlers);
     int data = data_fence(c, c.timeout);
     int messages = message_fence(c);
-    let_errors_be_heard(c);
-    return data == LAPI_SUCCESS ? messages : data;
+    int heard = let_errors_be_heard(c);
+    if (data != LAPI_SUCCESS) return data;
+    return messages == LAPI_SUCCESS ? heard : messages;
 }
 
 bool all_sent_has_arrived(context &c)

@@ -9,8 +9,8 @@ namespace lapi {
 struct context;
 
 // Data of all earlier operations is in place at its targets. LAPI_ERR_TIMEOUT: not within TIMEOUT; the tasks that are
-// behind have been reported. The error handler has heard of those that went wrong, but not of those that the
-// tracker follows, and not if this thread holds the context's lock, for which the handler may wait.
+// behind have been reported, or the error handler still runs. It has heard of those that went wrong, but not of those
+// that the tracker follows, and not if this thread holds the context's lock, for which the handler may wait.
 int fence(context &c);
 
 // Whether that is so now; without waiting. Data of messages may still wait for its header handler.

@@ -135,7 +135,7 @@ int send_long(context &c, uint tgt, const std::byte *buffer, std::size_t used, c
         if (auto answered = request ? c.asked.take(request, tgt) : requests::answered())
             answered(from_sea(status), nullptr); // nobody else will
         else
-            report(c, from_sea(status), AM_ERR, int(tgt));
+            report_later(c, from_sea(status), AM_ERR, int(tgt));
     };
     c.tracked.follow(std::move(o));
     return LAPI_SUCCESS;
@@ -197,14 +197,19 @@ void unreachable(uint task)
 
 // onesea runs its handlers in the order in which there came to be something for them: a message of this task to itself
 // comes behind.
-void wait_for_news_of_errors(context &c)
+bool wait_for_news_of_errors(context &c, const std::function<bool()> &enough)
 {
     auto come = std::make_shared<sea_counter>();
     const std::uint64_t id = c.asked.add(uint(c.me), [come](int, const std::uint64_t *) { add_here(come.get()); });
     const service s = {c.handle, service_kind::answer, LAPI_SUCCESS, 0, id, {}};
-    if (send_service(c.me, s) != SEA_OK) return void(c.asked.take(id, uint(c.me)));
+    if (send_service(c.me, s) != SEA_OK) {
+        c.asked.take(id, uint(c.me));
+        return true;
+    }
     sleeping here;
-    while (c.open && sea_counter_wait(come.get(), 1, 0.1) == SEA_ERR_TIMEOUT) continue;
+    while (c.open && sea_counter_wait(come.get(), 1, 0.1) == SEA_ERR_TIMEOUT)
+        if (enough()) return false;
+    return true;
 }
 
 int register_handlers()

@@ -35,8 +35,9 @@ void answer(lapi_handle_t context_number, int source, std::uint64_t id, int code
 // The way to `task` has been given up: what it was asked ends, as it does when a task dies.
 void unreachable(uint task);
 
-// Returns when onesea's handlers of errors have run for all errors that it had found before.
-void wait_for_news_of_errors(context &c);
+// Returns when onesea's handlers of errors have run for all errors that it had found before; false: enough() has come
+// true first. That is asked every tenth of a second.
+bool wait_for_news_of_errors(context &c, const std::function<bool()> &enough);
 
 // Once per process, after sea_init().
 int register_handlers();

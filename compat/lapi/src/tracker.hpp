@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations whose end somebody must be told by a call and not by a counter: send completion handlers, handlers of
 // gets, counters with destinations. onesea.h tells ends by handles and counters only, so a thread, made when the first
-// such operation comes, waits for one counter that all of them add to and looks at their handles.
+// such operation comes, waits for one counter that all of them add to and looks at their handles. No function of the
+// program that may wait runs on that thread: it could wait for what the thread has to end.
 #pragma once
 
 #include <onesea.h>

@@ -45,7 +45,7 @@ int start(context &c, uint tgt, lapi_err_t type, const ending &e, Issue &&issue)
         else
             add_here(e.cmpl_cntr);
         if (status == SEA_ERR_LINK) unreachable(tgt);
-        if (status != SEA_OK) report(c, from_sea(status), type, int(tgt));
+        if (status != SEA_OK) report_later(c, from_sea(status), type, int(tgt));
         if (e.chndlr && status == SEA_OK)
             c.completions.push([handle = c.handle, e]() mutable { e.chndlr(&handle, e.cinfo); });
     };

@@ -126,7 +126,7 @@ int update(context &c, uint tgt, RMW_ops_t op, int width, lapi_long_t word, cons
     o.at_end = [&c, tgt, e](int ended) {
         add_here(e.org_cntr);
         if (ended == SEA_ERR_LINK) unreachable(tgt);
-        if (ended != SEA_OK) report(c, from_sea(ended), RMW_ERR, int(tgt));
+        if (ended != SEA_OK) report_later(c, from_sea(ended), RMW_ERR, int(tgt));
         call_sender(c, tgt, e, from_sea(ended));
     };
     c.tracked.follow(std::move(o));

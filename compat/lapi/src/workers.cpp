@@ -3,6 +3,7 @@
 
 #include "thread_end.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace lapi {
@@ -26,10 +27,11 @@ thread_local const workers *served = nullptr; // by this thread
 
 bool workers::runs_here() const { return served == this; }
 
-void workers::finish()
+bool workers::finish(double seconds)
 {
     std::unique_lock lock(mutex_);
-    quiet_.wait(lock, [&] { return queue_.empty() && busy_ == 0; });
+    const std::chrono::duration<double> limit(seconds);
+    return quiet_.wait_for(lock, limit, [&] { return queue_.empty() && busy_ == 0; });
 }
 
 void workers::serve()

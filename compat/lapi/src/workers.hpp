@@ -17,8 +17,8 @@ class workers {
     void set_most(int threads) { most_ = threads; }
     // False: they have been stopped and none is left to do it.
     bool push(std::function<void()> work);
-    // Waits until all work that has come is done. Not from one of the threads.
-    void finish();
+    // Waits until all work that has come is done, at most so long; false: it is not. Not from one of the threads.
+    bool finish(double seconds);
     bool runs_here() const; // this is one of them
     // Waits until all work is done and the threads have ended. From one of them: does not wait for itself.
     void stop();

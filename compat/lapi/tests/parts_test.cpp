@@ -210,14 +210,15 @@ TEST(Workers, are_waited_for_until_nothing_is_left)
 {
     workers w;
     std::atomic<int> done = 0;
-    w.finish();
+    EXPECT_TRUE(w.finish(0));
     for (int i = 0; i < 3; ++i)
         EXPECT_TRUE(w.push([&] {
             EXPECT_TRUE(w.runs_here());
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
             ++done;
         }));
-    w.finish();
+    EXPECT_FALSE(w.finish(0));
+    EXPECT_TRUE(w.finish(60));
     EXPECT_EQ(done, 3);
     EXPECT_FALSE(w.runs_here());
     w.stop();

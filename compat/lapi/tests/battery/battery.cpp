@@ -18,6 +18,7 @@ namespace {
 
 std::mutex mutex;
 std::vector<heard> kept;
+std::function<void()> action_when_heard;
 
 std::vector<step *> &steps()
 {
@@ -54,8 +55,19 @@ void failed(const char *file, int line, const char *what)
 void hear(lapi_handle_t *, int *code, lapi_err_t *type, int *task, int *src)
 {
     if (*task != self.me) failed(__FILE__, __LINE__, "the error handler is told this task's number");
+    std::function<void()> action;
+    {
+        std::lock_guard lock(mutex);
+        kept.push_back({*code, *type, *src});
+        action = action_when_heard;
+    }
+    if (action) action();
+}
+
+void when_heard(std::function<void()> action)
+{
     std::lock_guard lock(mutex);
-    kept.push_back({*code, *type, *src});
+    action_when_heard = std::move(action);
 }
 
 std::vector<heard> errors_heard(std::size_t at_least)

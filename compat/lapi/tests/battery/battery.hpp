@@ -29,6 +29,8 @@ struct heard {
 };
 // What the error handler has heard since the last call; waits up to ten seconds for `at_least` of them.
 std::vector<heard> errors_heard(std::size_t at_least = 0);
+// What the error handler does then; nullptr: nothing.
+void when_heard(std::function<void()> action);
 void hear(lapi_handle_t *, int *code, lapi_err_t *type, int *task, int *src);
 
 void failed(const char *file, int line, const char *what);
