@@ -46,13 +46,23 @@ int check(lapi_handle_t hndl, lapi_cntr_t *cntr, context **c)
     return cntr ? LAPI_SUCCESS : LAPI_ERR_CNTR_NULL;
 }
 
+// How long a wait may be without a look whether another thread has ended the context: nothing of it comes any more
+// then.
+constexpr double look_every = 0.5; // seconds
+
 int wait_for(context &c, lapi_cntr_t *cntr, int val, int *now)
 {
     in_progress here(c.handlers);
     c.waiting.drain(c.handlers);
     sleeping too;
-    while (!take(cntr, val, now))
-        if (!sleep_until(cntr, val, c.timeout)) report_silent_tasks(c, [=] { return load(cntr) >= val; });
+    double until = sea_time() + c.timeout;
+    while (!take(cntr, val, now)) {
+        if (!c.open) return LAPI_ERR_HNDL_INVALID;
+        const double left = std::max(until - sea_time(), 0.0);
+        if (sleep_until(cntr, val, std::min(left, look_every)) || left > 0) continue;
+        report_silent_tasks(c, [&] { return load(cntr) >= val || !c.open; });
+        until = sea_time() + c.timeout;
+    }
     return LAPI_SUCCESS;
 }
 
@@ -64,8 +74,9 @@ int wait_at_most(context &c, lapi_cntr_t *cntr, int val, double seconds)
     const double until = sea_time() + seconds;
     while (!take(cntr, val, nullptr)) {
         const double left = until - sea_time();
+        if (!c.open) return LAPI_ERR_HNDL_INVALID;
         if (left <= 0) return LAPI_ERR_TIMEOUT;
-        sleep_until(cntr, val, std::min(left, double(max_timeout)));
+        sleep_until(cntr, val, std::min(left, look_every));
     }
     return LAPI_SUCCESS;
 }
@@ -85,7 +96,11 @@ int wait_without_polling(context &c, lapi_cntr_t *cntr, int val, int *now)
             if (purged) code = LAPI_ERR_TGT_PURGED;
             break;
         }
-        sleep_until(cntr, val, listed ? 0.005 : double(c.timeout));
+        if (!c.open) {
+            code = LAPI_ERR_HNDL_INVALID;
+            break;
+        }
+        sleep_until(cntr, val, listed ? 0.005 : look_every);
     }
     runs_no_handlers = false;
     c.counters.forget_if_told(cntr);

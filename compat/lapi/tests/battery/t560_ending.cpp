@@ -130,3 +130,23 @@ STEP(the_error_handler_may_end_its_context)
         fence_all();
     }
 }
+
+STEP(who_waits_for_a_counter_of_a_context_that_ends_is_told)
+{
+    lapi_handle_t h = another_context(hear, false);
+    fence_all();
+    lapi_cntr_t never[3] = {};
+    using wait = std::function<int(lapi_cntr_t *)>;
+    const wait waits[] = {[h](lapi_cntr_t *c) { return LAPI_Waitcntr(h, c, 1, nullptr); },
+                          [h](lapi_cntr_t *c) { return LAPI_Nopoll_wait(h, c, 1, nullptr); },
+                          [h](lapi_cntr_t *c) { return LAPI_Onesea_waitcntr(h, c, 1, 100); }};
+    std::vector<std::thread> threads(3);
+    for (std::size_t i = 0; i < threads.size(); ++i)
+        threads[i] = std::thread([&, i] { EQUAL(waits[i](&never[i]), LAPI_ERR_HNDL_INVALID); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100)); // they wait
+    const auto begin = steady_clock::now();
+    OK(LAPI_Term(h));
+    for (std::thread &t : threads) t.join();
+    CHECK(steady_clock::now() - begin < std::chrono::seconds(20));
+    fence_all();
+}
