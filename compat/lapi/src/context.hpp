@@ -62,6 +62,7 @@ struct context {
     tracker tracked;
     waiters counters;
     requests asked;
+    std::atomic<double> next_look = 0; // after answers that have not come
     std::mutex fencing;
 
     // After the sending: what another thread's LAPI_Msgpoll sees as arrived must have left before. Stored in any case:

@@ -4,6 +4,7 @@
 #include "context.hpp"
 #include "fence.hpp"
 #include "local.hpp"
+#include "message.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -58,6 +59,7 @@ int wait_for(context &c, lapi_cntr_t *cntr, int val, int *now)
     double until = sea_time() + c.timeout;
     while (!take(cntr, val, now)) {
         if (!c.open) return LAPI_ERR_HNDL_INVALID;
+        look_after_answers(c);
         const double left = std::max(until - sea_time(), 0.0);
         if (sleep_until(cntr, val, std::min(left, look_every)) || left > 0) continue;
         report_silent_tasks(c, [&] { return load(cntr) >= val || !c.open; });
@@ -76,6 +78,7 @@ int wait_at_most(context &c, lapi_cntr_t *cntr, int val, double seconds)
         const double left = until - sea_time();
         if (!c.open) return LAPI_ERR_HNDL_INVALID;
         if (left <= 0) return LAPI_ERR_TIMEOUT;
+        look_after_answers(c);
         sleep_until(cntr, val, std::min(left, look_every));
     }
     return LAPI_SUCCESS;
@@ -100,6 +103,7 @@ int wait_without_polling(context &c, lapi_cntr_t *cntr, int val, int *now)
             code = LAPI_ERR_HNDL_INVALID;
             break;
         }
+        look_after_answers(c);
         sleep_until(cntr, val, listed ? 0.005 : look_every);
     }
     runs_no_handlers = false;
@@ -112,6 +116,7 @@ void poll_once(context &c)
 {
     in_progress here(c.handlers);
     c.waiting.drain(c.handlers);
+    look_after_answers(c);
     sea_poll();
 }
 

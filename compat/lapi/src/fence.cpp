@@ -108,6 +108,7 @@ int wait_for_flushes(context &c, flushes &f, const std::vector<uint> &asked)
     for (double left = c.timeout; left > 0; left -= slice) {
         if (sea_counter_wait(&f.answered, asked.size(), std::min(slice, left)) != SEA_ERR_TIMEOUT) return LAPI_SUCCESS;
         if (!c.open) return LAPI_ERR_HNDL_INVALID; // the answers come no more
+        look_after_answers(c);
     }
     for (std::size_t i = 0; i < asked.size(); ++i)
         if (!f.done[i].load()) report(c, LAPI_ERR_TIMEOUT, TMR_ERR, int(asked[i]));

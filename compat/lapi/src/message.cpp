@@ -195,6 +195,19 @@ void unreachable(uint task)
     });
 }
 
+void look_after_answers(context &c)
+{
+    constexpr double every = 5; // seconds
+    if (c.asked.empty()) [[likely]]
+        return;
+    const double now = sea_time();
+    double next = c.next_look.load(std::memory_order_relaxed);
+    if (now < next || !c.next_look.compare_exchange_strong(next, now + every)) return;
+    const service nothing = {c.handle, service_kind::answer, LAPI_SUCCESS, 0, 0, {}}; // no request has number 0
+    for (uint t : c.asked.tasks())
+        if (sea_node_of(int(t)) != sea_node() && send_service(int(t), nothing) == SEA_ERR_LINK) unreachable(t);
+}
+
 // onesea runs its handlers in the order in which there came to be something for them: a message of this task to itself
 // comes behind.
 bool wait_for_news_of_errors(context &c, const std::function<bool()> &enough)

@@ -35,6 +35,10 @@ void answer(lapi_handle_t context_number, int source, std::uint64_t id, int code
 // The way to `task` has been given up: what it was asked ends, as it does when a task dies.
 void unreachable(uint task);
 
+// For threads that wait or look again and again. A task may have given the way to this one up while it had nothing to
+// send but an answer: that is found out here by sending something there, now and then.
+void look_after_answers(context &c);
+
 // Returns when onesea's handlers of errors have run for all errors that it had found before; false: enough() has come
 // true first. That is asked every tenth of a second.
 bool wait_for_news_of_errors(context &c, const std::function<bool()> &enough);

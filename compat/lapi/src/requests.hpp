@@ -5,9 +5,11 @@
 
 #include "lapi.h"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +24,7 @@ class requests {
     {
         std::lock_guard lock(mutex_);
         open_.emplace(++last_, request{task, std::move(a)});
+        count_ = open_.size();
         return last_;
     }
     // The request of that number to that task, which ends hereby; empty: there is none.
@@ -32,6 +35,7 @@ class requests {
         if (found == open_.end() || found->second.task != task) return {};
         answered a = std::move(found->second.a);
         open_.erase(found);
+        count_ = open_.size();
         return a;
     }
     void fail_all_of(uint task, int code)
@@ -47,8 +51,19 @@ class requests {
                     ++at;
                 }
             }
+            count_ = open_.size();
         }
         for (answered &a : ended) a(code, nullptr);
+    }
+
+    bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
+    // Who still has to answer.
+    std::set<uint> tasks()
+    {
+        std::lock_guard lock(mutex_);
+        std::set<uint> all;
+        for (const auto &[id, r] : open_) all.insert(r.task);
+        return all;
     }
 
   private:
@@ -59,6 +74,7 @@ class requests {
     std::mutex mutex_;
     std::unordered_map<std::uint64_t, request> open_;
     std::uint64_t last_ = 0;
+    std::atomic<std::size_t> count_ = 0; // of open_
 };
 
 } // namespace lapi
