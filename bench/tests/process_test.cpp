@@ -5,6 +5,7 @@
 #include "rma/plan.hpp"
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -159,4 +160,17 @@ TEST(plan, the_cable_is_measured_only_if_it_is_named)
     o.paths = {"cable"};
     EXPECT_EQ(plan_of(o).size(), 4u);
     for (const auto &group : plan_of(o)) EXPECT_EQ(group.path, "cable");
+}
+
+// A name that is too long is refused as a folder of somebody else is, but also to root.
+TEST(places, a_folder_of_path_that_cannot_be_looked_at_is_passed_over)
+{
+    const std::string before = std::getenv("PATH");
+    setenv("PATH", ("/" + std::string(300, 'x') + ":" + before).c_str(), 1);
+    const auto found = in_path("sh");
+    const auto missing = in_path("no-such-program");
+    setenv("PATH", before.c_str(), 1);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(access(found->c_str(), X_OK), 0);
+    EXPECT_FALSE(missing);
 }
