@@ -2,7 +2,8 @@
 // `onesea bench acp`. Design: a turn runs, for a few sizes at a time, a job of two nodes that copies, the floor and the
 // peers, one program at a time, and then a job of two nodes and one of one node for calls. Memory is asked once: of
 // `onesea bench memory` for the number of processes, of jobs of the worker for registrations and for what channels and
-// structures leave.
+// structures leave. That comes last: on a slow machine a job of a million processes takes more than all of --quick, and
+// then nothing else would be measured. Turns after the first have half of that time.
 #include "acp/report.hpp"
 #include "driver/command_line.hpp"
 #include "driver/peers.hpp"
@@ -142,7 +143,8 @@ bool measure_processes(session &s, const budget &time)
     if (s.opts.quick) what.argv.emplace_back("--quick");
     const auto result = run(what, std::min(memory_seconds, std::max(0.1, time.left())));
     if (!result.good()) {
-        progress("  memory by processes: " + result.err.substr(0, 300));
+        progress("  memory by processes: " +
+                 (result.timed_out ? std::string("did not end in time") : result.err.substr(0, 300)));
         return time.spent();
     }
     std::istringstream lines(result.out);
@@ -160,8 +162,6 @@ bool measure_memory(session &s, const budget &time)
 {
     bool good = true;
     const auto wants = [&](const char *name) { return s.opts.wants_case(name) && !time.spent(); };
-    if (s.opts.wants_path("net") && (wants("init") || wants("talk") || wants("tables")))
-        good = measure_processes(s, time) && good;
     for (const std::string path : {"shm", "net"})
         if (s.opts.wants_path(path) && wants("libacp")) good = run_worker(s, path, {"libacp"}, time) && good;
     std::vector<std::string> counts;
@@ -170,6 +170,8 @@ bool measure_memory(session &s, const budget &time)
     for (const std::string path : {"shm", "net"})
         if (s.opts.wants_path(path) && wants("churn"))
             good = run_worker(s, path, {fmt::format("churn:{}", s.churned())}, time, memory_seconds) && good;
+    if (s.opts.wants_path("net") && (wants("init") || wants("talk") || wants("tables")))
+        good = measure_processes(s, time) && good;
     return good;
 }
 
@@ -261,11 +263,12 @@ int acp(const options &opts)
     prepare_to_run();
     const budget time(opts);
     session s = open_session(opts);
-    const bool memory = measure_memory(s, time);
-    const bool speed = in_turns("acp", opts, 3, 7, time, s.series, [&](const turn &now) {
+    const budget for_turns(opts.quick, time.left() / 2);
+    const bool speed = in_turns("acp", opts, 3, 7, for_turns, s.series, [&](const turn &now) {
         progress(now.title);
         return measure_turn(s, time);
     });
+    const bool memory = measure_memory(s, time);
     const auto figures = figures_of(s);
     publish(figures, opts, "acp", [&] { return acp_pictures(figures); });
     return memory && speed && !figures.empty() ? 0 : 1;
