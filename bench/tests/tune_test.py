@@ -25,7 +25,13 @@ with tempfile.TemporaryDirectory() as folder:
 
     plan = run("tune", "--dry-run", **home).stdout
     assert f"would write {file}" in plan and "net (section loopback)" in plan, plan
+    plan = [json.loads(line) for line in run("tune", "--dry-run", "--json", "--path", "net,net", **home).stdout.splitlines()]
+    assert [line["tune"] for line in plan] == ["plan", "profile"] and plan[-1]["file"] == str(file), plan
+    assert plan[0]["path"] == "net" and plan[0]["jobs"] > 9 and 65000 in plan[0]["parameters"]["fragment"], plan
     assert not file.exists(), "--dry-run wrote something"
+    for hosts in ("a", "a,", "a,b,c", "a,a"):
+        assert "two machines" in run("tune", "--dry-run", "--host", hosts, status=105, **home).stderr
+    run("tune", "--dry-run", "--host", "a:1,b:1", **home)
 
     first = run("tune", "--quick", "--runs", "1", "--json", "--out", folder + "/out", **home)
     lines = [json.loads(line) for line in first.stdout.splitlines()]
@@ -56,6 +62,13 @@ with tempfile.TemporaryDirectory() as folder:
     again = json.loads(file.read_text())
     assert again["ethernet"]["batch"] == 64 and again["shm"]["window"] == 65536, "it touched what it did not measure"
     assert json.loads(Path(str(file) + ".old").read_text()) == profile, "the old one is not kept"
+
+    # What it prints is lost and that is told; the profile is written all the same.
+    for words in (["--dry-run"], ["--quick", "--runs", "1", "--path", "shm", "--only", "eager", "--profile", folder + "/full.json"]):
+        with open("/dev/full", "w") as full:
+            lost = subprocess.run([onesea, "tune", *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=150, env=os.environ | home)
+        assert lost.returncode == 1 and "stdout cannot be written" in lost.stderr, (words, lost)
+    assert Path(folder, "full.json").exists(), "what was measured is lost too"
 
     file.write_text("{")
     broken = run("tune", "--quick", "--runs", "1", "--path", "shm", "--only", "eager", **home)

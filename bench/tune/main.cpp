@@ -16,6 +16,7 @@ namespace bench {
 namespace {
 
 namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
 
 constexpr const char *help_text =
     "Measures which lengths and windows are best on this machine and writes a profile that jobs load.\n\n"
@@ -28,6 +29,15 @@ constexpr const char *help_text =
     "  --host two machines                -> ethernet\n"
     "Sections of paths that were not measured stay as they are in the profile that was there.\n";
 
+// "" if the text names two machines; else what is wrong, rather here than by the first job.
+std::string two_machines(const std::string &text)
+{
+    const auto comma = text.find(',');
+    const std::string first = text.substr(0, comma), second = comma == text.npos ? "" : text.substr(comma + 1);
+    const bool two = !first.empty() && !second.empty() && second.find(',') == text.npos && first != second;
+    return two ? "" : fmt::format("'{}' is not two machines a,b", text);
+}
+
 void add_tune_options(CLI::App &app, tune_options &o)
 {
     app.add_flag("--quick", o.quick, "few values, few short runs; ends within 20 seconds");
@@ -36,7 +46,7 @@ void add_tune_options(CLI::App &app, tune_options &o)
     app.add_option("--path", o.paths, "which paths: shm, net, cable; default: shm,net")
         ->delimiter(',')
         ->check(CLI::IsMember(std::vector<std::string>{"shm", "net", "cable"}));
-    app.add_option("--host", o.hosts, "two machines a,b, reached as 'onesea run --host' does");
+    app.add_option("--host", o.hosts, "two machines a,b, reached as 'onesea run --host' does")->check(two_machines);
     app.add_option("--only", o.only, "only these numbers: window, fragment, batch, eager, eager_message")
         ->delimiter(',')
         ->check(CLI::IsMember(std::vector<std::string>{"window", "fragment", "batch", "eager", "eager_message"}));
@@ -69,15 +79,46 @@ onesea::profile profile_before(const std::string &file)
     }
 }
 
-void dry_run(const tune_options &o, const std::string &file)
+// An error stays with stdout until done() asks: what was measured is to be written to the profile first.
+void show(const std::string &text)
 {
-    for (const auto &path : paths_of(o)) {
-        fmt::print("{} (section {}): {} jobs\n", path.name, onesea::name_of(path.kind), jobs_for(o, path));
-        for (const auto &e : experiments_for(path.kind, o.quick, o.only))
-            fmt::print("  {}: {}{}\n", e.what->name, e.crossing ? "by size of the data, " : "",
-                       fmt::join(e.values, ", "));
-    }
-    fmt::print("would write {}\n", file);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+}
+
+int done()
+{
+    if (std::ferror(stdout)) throw std::runtime_error("stdout cannot be written");
+    return 0;
+}
+
+std::string plan_text(const tune_options &o, const tuned_path &path)
+{
+    std::string text =
+        fmt::format("{} (section {}): {} jobs\n", path.name, onesea::name_of(path.kind), jobs_for(o, path));
+    for (const auto &e : experiments_for(path.kind, o.quick, o.only))
+        text += fmt::format("  {}: {}{}\n", e.what->name, e.crossing ? "by size of the data, " : "",
+                            fmt::join(e.values, ", "));
+    return text;
+}
+
+std::string plan_json(const tune_options &o, const tuned_path &path)
+{
+    json parameters = json::object();
+    for (const auto &e : experiments_for(path.kind, o.quick, o.only)) parameters[e.what->name] = e.values;
+    const json line = {{"tune", "plan"},
+                       {"path", path.name},
+                       {"section", std::string(onesea::name_of(path.kind))},
+                       {"jobs", jobs_for(o, path)},
+                       {"parameters", parameters}};
+    return line.dump() + '\n';
+}
+
+int dry_run(const tune_options &o, const std::string &file)
+{
+    for (const auto &path : paths_of(o)) show(o.json ? plan_json(o, path) : plan_text(o, path));
+    show(o.json ? json{{"tune", "profile"}, {"file", file}}.dump() + '\n' : fmt::format("would write {}\n", file));
+    return done();
 }
 
 void write_file(const fs::path &file, const std::string &text)
@@ -100,7 +141,7 @@ void write_pictures(const tune_options &o, const std::vector<path_result> &resul
 int tune(const tune_options &o)
 {
     const std::string file = target_of(o);
-    if (o.dry_run) return dry_run(o, file), 0;
+    if (o.dry_run) return dry_run(o, file);
     prepare_folder(o.out); // rather now than after minutes of measuring
     onesea::agent::prepare_profile(file);
     prepare_to_run();
@@ -115,22 +156,17 @@ int tune(const tune_options &o)
             const path_result &r = results.back();
             for (const auto &s : r.steps) after.of(path.kind).*(s.what->value) = s.chosen.value;
             lines += json_of(r);
-            if (!o.json) fmt::print("{}", text_of(r));
-            std::fflush(stdout);
+            if (!o.json) show(text_of(r));
         }
     }
     const std::string changed = changes(before, after, results);
     onesea::agent::write_profile(file, after, about(results));
-    lines +=
-        nlohmann::ordered_json{{"tune", "profile"}, {"file", file}, {"values", onesea::agent::to_json(after)}}.dump() +
-        '\n';
-    if (o.json)
-        fmt::print("{}", lines);
-    else
-        fmt::print("{} is written; {}\n{}", file,
-                   changed.empty() ? "its numbers are as before" : "what changed:", changed);
+    lines += json{{"tune", "profile"}, {"file", file}, {"values", onesea::agent::to_json(after)}}.dump() + '\n';
+    show(o.json ? lines
+                : fmt::format("{} is written; {}\n{}", file,
+                              changed.empty() ? "its numbers are as before" : "what changed:", changed));
     write_pictures(o, results, lines);
-    return 0;
+    return done();
 }
 
 } // namespace

@@ -60,7 +60,9 @@ std::vector<tuned_path> paths_of(const tune_options &o)
     std::vector<std::string> names = o.paths;
     if (names.empty() && o.hosts.empty()) names = {"shm", "net"};
     std::vector<tuned_path> all;
-    for (const auto &name : names) all.push_back({name, kinds.at(name)});
+    for (const auto &name : names)
+        if (std::none_of(all.begin(), all.end(), [&](const tuned_path &p) { return p.name == name; }))
+            all.push_back({name, kinds.at(name)});
     if (!o.hosts.empty()) all.push_back({"host", path_kind::ethernet});
     return all;
 }
