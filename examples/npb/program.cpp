@@ -72,10 +72,24 @@ std::string program_name(char **argv)
     return slash != nullptr ? slash + 1 : argv[0];
 }
 
+[[noreturn]] void cannot_write(const std::string &file)
+{
+    throw std::runtime_error("cannot write " + file + ": " + std::strerror(errno));
+}
+
+// Before a run that may take minutes; the report of an earlier one stays until there is a new one.
+void must_be_writable(const std::string &file)
+{
+    FILE *opened = std::fopen(file.c_str(), "a");
+    if (opened == nullptr) cannot_write(file);
+    std::fclose(opened);
+}
+
 bool run(const benchmark &what, const options &chosen, measured_comm &peers)
 {
-    const bool talks = peers.rank() == 0;
+    const bool talks = peers.rank() == 0, reports = talks && !chosen.report.empty();
     const auto [text, iterations] = what.prepare(chosen.problem_class, peers.size());
+    if (reports) must_be_writable(chosen.report);
     if (talks) {
         std::printf("NAS %s class %c: %s\n%d %s, %s\n", what.name.c_str(), chosen.problem_class, text.c_str(),
                     peers.size(), peers.size() == 1 ? "rank" : "ranks", peers.describe().c_str());
@@ -91,9 +105,9 @@ bool run(const benchmark &what, const options &chosen, measured_comm &peers)
     if (talks) {
         line.end();
         print(found, spent, traffic);
-        if (!chosen.report.empty() && !write_report(chosen.report, found, spent, peers.size()))
-            throw std::runtime_error("cannot write " + chosen.report + ": " + std::strerror(errno));
+        std::fflush(stdout);
     }
+    if (reports && !write_report(chosen.report, found, spent, peers.size())) cannot_write(chosen.report);
     peers.barrier(); // nobody frees memory that others still write to
     return found.verified;
 }
