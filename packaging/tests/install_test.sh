@@ -56,17 +56,17 @@ done
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 [[ $(pkg-config --modversion onesea) == "$version" ]] || fail "pkg-config gives version $(pkg-config --modversion onesea)"
 strict=(-Wall -Wextra -Wpedantic -Werror -O1)
-"$cc" -std=c11 "${strict[@]}" "$here/user/ring.c" -o "$place/ring_c" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
-"$cxx" -std=c++20 "${strict[@]}" "$here/user/ring.cpp" -o "$place/ring_cpp" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
+"$cc" -std=c11 "${strict[@]}" "$here/user/ring.c" -o "$place/ring_c" $(pkg-config --cflags --libs onesea)
+"$cxx" -std=c++20 "${strict[@]}" "$here/user/ring.cpp" -o "$place/ring_cpp" $(pkg-config --cflags --libs onesea)
 
 # ---- LAPI: a user's program knows the name of the package, and nothing is exported but its names
 "$cc" -std=gnu11 -Wall -Wextra -Werror -O1 "$prefix/share/onesea/examples/lapi/counter.c" -o "$place/counter" \
-    $(pkg-config --cflags --libs onesea-lapi) -Wl,-rpath,"$prefix/lib"
+    $(pkg-config --cflags --libs onesea-lapi)
 strangers=$(nm -D --defined-only "$prefix/lib/liblapi.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^(P?LAPI_|lapi_|lapinull_$)/) print $3 }')
 [[ -z $strangers ]] || fail "liblapi exports more than LAPI's names: $strangers"
 [[ -e $prefix/include/lapif.h ]] || fail "lapif.h is not installed"
 "$cc" -std=c11 "${strict[@]}" "$prefix/share/onesea/examples/dsm/counter.c" -o "$place/dsm_counter" \
-    $(pkg-config --cflags --libs onesea-dsm) -Wl,-rpath,"$prefix/lib"
+    $(pkg-config --cflags --libs onesea-dsm)
 strangers=$(nm -D --defined-only "$prefix/lib/libdsm.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^dsm_/) print $3 }')
 [[ -z $strangers ]] || fail "libdsm exports more than dsm_*: $strangers"
 [[ -e $prefix/include/dsmf.inc ]] || fail "dsmf.inc is not installed"
@@ -82,14 +82,31 @@ absent=$(comm -23 <(echo "$declared") <(echo "$exported"))
 
 # ---- MMP
 "$cc" -std=c11 "${strict[@]}" "$prefix/share/onesea/examples/mmp/overlap.c" -o "$place/overlap" \
-    $(pkg-config --cflags --libs onesea-mmp) -lm -Wl,-rpath,"$prefix/lib"
+    $(pkg-config --cflags --libs onesea-mmp) -lm
 strangers=$(nm -D --defined-only "$prefix/lib/libmmp.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^(MP|mp)_/) print $3 }')
 [[ -z $strangers ]] || fail "libmmp exports more than MP_* and mp_*: $strangers"
 [[ -e $prefix/include/mmpf.inc ]] || fail "mmpf.inc is not installed"
 
+# ---- commands of the manuals, word for word: what they build must also start
+# builds_and_starts NAME EXAMPLE TEXT: EXAMPLE as the program.c of the first command in docs/NAME.md prints TEXT.
+builds_and_starts() {
+    local folder=$place/$1 example=$2 text=$3 output line
+    line=$(grep -m 1 '^cc program\.c' "$here/../../docs/$1.md") || fail "docs/$1.md has no command"
+    mkdir "$folder" && cp "$prefix/share/onesea/examples/$example" "$folder/program.c"
+    output=$(
+        cd "$folder"
+        cc() { command "$cc" "$@"; }
+        eval "$line -lm" && timeout 60 "$prefix/bin/onesea" run -n 2 --nodes 2 ./program 2>&1 </dev/null
+    ) || fail "the commands of docs/$1.md: exit status $?: $output"
+    [[ $output == *"$text"* ]] || fail "the commands of docs/$1.md: '$text' expected, not '$output'"
+}
+builds_and_starts mmp mmp/overlap.c "the sum is kept: correct"
+builds_and_starts lapi lapi/counter.c ": correct"
+builds_and_starts acp acp/allgather.c " rounds of "
+
 # ---- the program of the README, word for word
 sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
-"$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea) -Wl,-rpath,"$prefix/lib"
+"$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea)
 
 # ---- find_package
 generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt") # whose program is known to be here
