@@ -20,9 +20,10 @@ void add_paths(CLI::App &app, options &o, const std::vector<std::string> &paths_
 
 void add_options(CLI::App &app, options &o, const benchmark &what)
 {
-    app.add_flag("--quick", o.quick, "few short runs; ends within 20 seconds");
+    const auto quick = app.add_flag("--quick", o.quick, "few short runs; ends within 20 seconds");
     app.add_option("--seconds", o.seconds, "when --quick leaves out the rest, instead of its own limit")
-        ->check(CLI::Range(1, 100000));
+        ->check(CLI::Range(1, 100000))
+        ->needs(quick);
     app.add_flag("--json", o.json, "one JSON object a line on stdout, nothing else");
     app.add_option("--runs", o.runs, "how often everything is measured, in turns")->check(CLI::Range(1, 1000));
     app.add_option("--out", o.out, "folder for the pictures (SVG) and the JSON; made if it is not there");

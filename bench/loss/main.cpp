@@ -48,7 +48,6 @@ bool measure_one(series_table &series, const std::string &who, const std::string
 int loss(const options &o)
 {
     prepare_to_run();
-    if (!o.wants_path("net")) throw std::runtime_error("loss is measured over net only");
     const std::string onesea = own_program("onesea"), worker = own_program("onesea-bench-worker-patterns"),
                       tcp = own_program("onesea-bench-worker-tcp"), ms = o.quick ? "400" : "1000";
     if (!in_path("nft")) throw std::runtime_error("needs the command 'nft' (package nftables)");
@@ -97,5 +96,5 @@ int main(int argc, char **argv)
 {
     std::vector<std::string> cases;
     for (const auto &share : bench::shares) cases.push_back("loss_" + share);
-    return bench::run_benchmark(argc, argv, {"loss", bench::help_text, cases}, bench::loss);
+    return bench::run_benchmark(argc, argv, {"loss", bench::help_text, cases, {"net"}}, bench::loss);
 }

@@ -101,7 +101,6 @@ std::string picture(const std::vector<figure> &figures)
 int run_all(session &s)
 {
     prepare_to_run();
-    if (!s.opts.wants_path("net")) throw std::runtime_error("the peers are on another node: there is no path but net");
     if (s.what.ranks <= s.what.peers)
         throw std::runtime_error(fmt::format("--peers {} need more ranks than {}", s.what.peers, s.what.ranks));
     s.what.secure = s.opts.secure;
@@ -130,7 +129,7 @@ int run_all(session &s)
 int main(int argc, char **argv)
 {
     bench::simulation what;
-    bench::benchmark line{"memory", bench::help_text, bench::cases};
+    bench::benchmark line{"memory", bench::help_text, bench::cases, {"net"}};
     line.numbers = {{"--ranks", &what.ranks, 2, 1'000'000, "of the largest job"},
                     {"--peers", &what.peers, 1, 256, "that the process talks to"},
                     {"--per-node", &what.per_node, 1, 1024, "ranks on each node; 1 is the most expensive"}};

@@ -104,7 +104,6 @@ int run_patterns(const options &opts)
     s.opts = opts;
     s.onesea = own_program("onesea");
     s.worker = own_program("onesea-bench-worker-patterns");
-    if (!opts.wants_path("net")) throw std::runtime_error("patterns are measured over net only");
     const auto points = plan_of(opts);
     const bool good = in_turns("patterns", opts, 3, 7, time, s.series, [&](const turn &now) {
         progress(now.title);
@@ -124,5 +123,6 @@ int run_patterns(const options &opts)
 
 int main(int argc, char **argv)
 {
-    return bench::run_benchmark(argc, argv, {"patterns", bench::help_text, bench::patterns}, bench::run_patterns);
+    return bench::run_benchmark(argc, argv, {"patterns", bench::help_text, bench::patterns, {"net"}},
+                                bench::run_patterns);
 }

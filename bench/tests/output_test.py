@@ -167,7 +167,7 @@ def main(onesea, name, *flags):
         for picture in pictures:
             xml.etree.ElementTree.parse(picture)
     for wrong in (["--case", "nothing"], ["--path", "air"], ["--runs", "0"], ["--secure", "maybe"], ["--unknown"],
-                  ["--out", "/dev/null/x"]): # before anything is measured
+                  ["--seconds", "5"], ["--out", "/dev/null/x"]): # before anything is measured
         result = subprocess.run([onesea, "bench", name, *wrong], capture_output=True, text=True, timeout=20)
         assert result.returncode != 0 and result.stderr and not result.stdout, f"{wrong} was accepted"
     if name == "acp":
