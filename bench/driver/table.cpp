@@ -51,6 +51,8 @@ bool is_number_column(std::size_t column)
 
 } // namespace
 
+std::string ranks_text(int ranks) { return fmt::format("{} {}", ranks, ranks == 1 ? "rank" : "ranks"); }
+
 std::string size_text(std::size_t bytes)
 {
     constexpr std::array<const char *, 4> units = {"B", "KB", "MB", "GB"};

@@ -212,21 +212,22 @@ std::string for_people(const std::vector<figure> &figures)
         for (const auto &r : f.against)
             if (r.kind == "own")
                 beside += fmt::format("  {} {} {}: {:.2f} of {} ({})\n", f.name, f.path,
-                                      f.bytes ? size_text(f.bytes) : fmt::format("{} ranks", f.ranks), r.ratio, r.name,
+                                      f.bytes ? size_text(f.bytes) : ranks_text(f.ranks), r.ratio, r.name,
                                       number_text(r.median));
     return beside.empty() ? text : text + "\nbeside Onesea's own:\n" + beside;
 }
 
 // ---- main -----------------------------------------------------------------------------------------------------------
 
-void say_what_is_missing(const std::vector<npb_group> &npb)
+// Those whose program is in this tree: an installation has no examples.
+std::vector<npb_group> with_programs(std::vector<npb_group> all)
 {
     for (const char *kernel : {"is", "cg"}) {
-        const bool wanted =
-            std::any_of(npb.begin(), npb.end(), [&](const npb_group &g) { return g.kernel() == kernel; });
-        if (wanted && !find_own_program(fmt::format("examples-{}-mmp", kernel)))
+        if (find_own_program(fmt::format("examples-{}-mmp", kernel))) continue;
+        if (std::erase_if(all, [&](const npb_group &g) { return g.kernel() == kernel; }) > 0)
             progress(fmt::format("mmp: {0}_s and {0}_a are left out: examples-{0}-mmp is not in this tree", kernel));
     }
+    return all;
 }
 
 struct scratch_folder {
@@ -286,13 +287,12 @@ int mmp(const options &opts)
     prepare_to_run();
     const budget time(opts, opts.names_path("cable") ? quick_cable_seconds : quick_seconds);
     const auto groups = groups_of(opts);
-    const auto npb = npb_groups_of(opts);
+    const auto npb = with_programs(npb_groups_of(opts));
     if (groups.empty() && npb.empty())
         throw std::runtime_error("nothing is left to measure with this --case and --path");
     const scratch_folder folder;
     mmp_session s;
     open_session(s, opts, folder.name, !groups.empty());
-    say_what_is_missing(npb);
     const bool good = in_turns("mmp", opts, 3, 5, time, s.series,
                                [&](const turn &now) { return measure_all(s, groups, npb, now, time); });
     const auto figures = figures_of(s, groups, npb);

@@ -50,12 +50,12 @@ bool run_one(mmp_session &s, const std::string &who, const npb_group &group, int
     const double seconds = ended ? reported(file) : -1;
     if (seconds > 0) {
         if (!result.good())
-            progress(fmt::format("  {} {} on {} ranks, {}: its time counts, but it does not end", who, group.name,
-                                 ranks, group.path));
+            progress(fmt::format("  {} {} on {}, {}: its time counts, but it does not end", who, group.name,
+                                 ranks_text(ranks), group.path));
         s.series.add({source_of(who, group, ranks), group.name, "time_s", 0}, {seconds, seconds});
         return true;
     }
-    progress(fmt::format("  {} {} on {} ranks, {}: {} {}", who, group.name, ranks, group.path,
+    progress(fmt::format("  {} {} on {}, {}: {} {}", who, group.name, ranks_text(ranks), group.path,
                          result.timed_out ? "did not end in time"
                          : result.good()  ? "did not verify its result"
                                           : fmt::format("exit code {}", result.exit_code),

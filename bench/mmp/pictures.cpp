@@ -65,7 +65,7 @@ void add_npb(files &to, const std::vector<figure> &figures, const std::string &n
     for (const auto &c : curves) series.push_back(c.label);
     std::vector<bar_group> groups;
     for (const figure *f : list) {
-        bar_group g{fmt::format("{} ranks", f->ranks), {}};
+        bar_group g{ranks_text(f->ranks), {}};
         for (const auto &c : curves) {
             double value = 0;
             for (const auto &[ranks, seconds] : c.points)

@@ -183,6 +183,8 @@ TEST(table, numbers_have_three_digits_and_sizes_their_unit)
     EXPECT_EQ(size_text(8), "8 B");
     EXPECT_EQ(size_text(1048576), "1 MB");
     EXPECT_EQ(size_text(1500), "1500 B");
+    EXPECT_EQ(ranks_text(1), "1 rank");
+    EXPECT_EQ(ranks_text(4), "4 ranks");
 }
 
 TEST(picture, every_value_is_drawn_and_text_is_escaped)

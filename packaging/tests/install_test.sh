@@ -104,6 +104,10 @@ builds_and_starts mmp mmp/overlap.c "the sum is kept: correct"
 builds_and_starts lapi lapi/counter.c ": correct"
 builds_and_starts acp acp/allgather.c " rounds of "
 
+# ---- programs of the examples are not installed: what needs them says so
+if output=$("$prefix/bin/onesea" bench mmp --quick --case is_s 2>&1 </dev/null); then fail "IS was measured without IS"; fi
+[[ $output == *"examples-is-mmp is not in this tree"*"nothing is left to measure"* ]] || fail "bench mmp says '$output'"
+
 # ---- the program of the README, word for word
 sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
 "$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea)
