@@ -34,6 +34,6 @@ for loss in 0.01 0.05; do
 done
 ((gigabytes > 0)) || exit 0
 for nodes in 1 2; do
-    job "outrun, $nodes nodes" -n 2 --nodes "$nodes" -- outrun --bytes "$gigabytes"000000000 --size 4096
-    job "outrun, $nodes nodes, longer messages" -n 2 --nodes "$nodes" -- outrun --bytes "$gigabytes"000000000 --size 60000
+    job "outrun, $nodes nodes" -n 2 --nodes "$nodes" --spawn 0 -- outrun --bytes "$gigabytes"000000000 --size 4096
+    job "outrun, $nodes nodes, longer messages" -n 2 --nodes "$nodes" --spawn 0 -- outrun --bytes "$gigabytes"000000000 --size 60000
 done
