@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace {
 
@@ -17,6 +18,13 @@ void fill(char *text, std::size_t room, const char *words)
     const std::size_t length = std::min(room, std::strlen(words));
     std::memcpy(text, words, length);
     std::memset(text + length, ' ', room - length);
+}
+
+// A text of Fortran without the blanks that fill it up.
+std::string words_of(const char *text, std::size_t length)
+{
+    while (length > 0 && text[length - 1] == ' ') --length;
+    return std::string(text, length);
 }
 
 // A function that gives a number or a status.
@@ -62,6 +70,10 @@ void mp_init_(integer *ierror) { *ierror = MP_init(); }
 void mp_finalize_(integer *ierror) { *ierror = MP_finalize(); }
 void mp_rank_(integer *rank, integer *ierror) { number_or_status(MP_rank(), rank, ierror); }
 void mp_size_(integer *size, integer *ierror) { number_or_status(MP_size(), size, ierror); }
+[[noreturn]] void mp_abort_(const integer *code, const char *text, std::size_t length)
+{
+    MP_abort(*code, words_of(text, length).c_str());
+}
 void mp_barrier_(integer *ierror) { *ierror = MP_barrier(); }
 void mp_set_timeout_(const double *seconds, integer *ierror) { *ierror = MP_set_timeout(*seconds); }
 double mp_time_(void) { return MP_time(); }

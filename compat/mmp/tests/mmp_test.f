@@ -167,6 +167,10 @@
       call mp_finalize(ierror)
       call must(ierror)
       if (rank .eq. 0) print *, 'Fortran: correct'
+      if (iargc() .eq. 0) stop
+      text = 'Fortran gives up'
+      if (rank .eq. 0) call mp_abort(7, text)
+      stop 27
 
       contains
 
