@@ -59,6 +59,7 @@ int main(int argc, char **argv)
 {
     const int steps = argc > 1 ? atoi(argv[1]) : 200;
     must(MP_init());
+    if (steps < 1) MP_abort(1, "there must be steps, at least one");
     const int me = MP_rank(), ranks = MP_size(), left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
     for (int i = 1; i <= strip; ++i) numbers[0][i] = (me * 7919L + i) % 1000;
     const double before = sum_of_all(numbers[0]), start = MP_time();
