@@ -221,6 +221,11 @@ outcome run(const command &what, double seconds, const std::function<bool()> &en
     return run_to_end(what, seconds, caught_signal, enough);
 }
 
+void throw_if_interrupted()
+{
+    if (caught_signal) throw interrupted(caught_signal);
+}
+
 outcome run_undisturbed(const command &what, double seconds)
 {
     const volatile std::sig_atomic_t none = 0;

@@ -40,6 +40,10 @@ outcome run(const command &what, double seconds, const std::function<bool()> &en
 // The same for cleaning up: a signal that has come or comes meanwhile neither ends it nor throws; the next run() does.
 outcome run_undisturbed(const command &what, double seconds);
 
+// For what waits by itself: throws interrupted if a signal has come. The signal interrupts poll() and the like, but may
+// also come just before them.
+void throw_if_interrupted();
+
 // A program in the background (a server of a measured pair); ended by the destructor.
 class background {
   public:

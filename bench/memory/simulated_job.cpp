@@ -3,6 +3,7 @@
 
 #include "agent/node_job.hpp"
 #include "agent/node_link.hpp"
+#include "driver/process.hpp"
 
 #include <array>
 #include <csignal>
@@ -67,7 +68,11 @@ class simulated_job {
 
     simulation_result run()
     {
-        while (!(links_[0]->done && links_[1]->done) && problem_.empty()) loop_.run_once();
+        wake_up();
+        while (!(links_[0]->done && links_[1]->done) && problem_.empty()) {
+            loop_.run_once();
+            throw_if_interrupted();
+        }
         if (!problem_.empty()) throw std::runtime_error(problem_ + (said_.empty() ? "" : ": " + said_));
         for (const char *step : {"before", "init", "talked", "ended"})
             if (!result_.steps.contains(step))
@@ -97,6 +102,11 @@ class simulated_job {
     void take_line(const std::string &line);
     void talk_when_all_serve();
     void end_the_others();
+    // So that a signal is noticed that has come just before the loop waits.
+    void wake_up()
+    {
+        loop_.after(0.2, [this] { wake_up(); });
+    }
     void line_ended(unsigned node, const std::string &why)
     {
         links_[node]->ended = true;

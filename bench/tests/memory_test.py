@@ -3,6 +3,7 @@
 no matter of speed, so that here, and only here, figures are held against limits."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -12,7 +13,19 @@ TABLE_BYTES = 24  # per rank, once per node
 FLAT_BYTES = 64 * 1024  # page tables and the pages around what is looked up; nothing that is as long as the job
 
 
+def check_signals(onesea):
+    """It ends soon when it is asked to, and says so by its status, not when all has been measured."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        bench = subprocess.Popen([onesea, "bench", "memory", "--quick", "--json"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        said = bench.stderr.readline() + bench.stderr.readline() # the job of a million is being set up
+        bench.send_signal(number)
+        out, err = bench.communicate(timeout=60)
+        assert bench.returncode == 128 + number and not out, (number, bench.returncode, out, said, err)
+
+
 def main(onesea):
+    check_signals(onesea)
     result = subprocess.run([onesea, "bench", "memory", "--quick", "--json"], capture_output=True, text=True,
                             timeout=100)
     print(result.stderr)
