@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // mmp_battery: every function and every error of mmp.h, as a job of any number of ranks. Modes: nothing (all steps),
 // the name of a step (that one), `death` (needs --on-death continue and three ranks: the last one kills itself),
-// `beside` (two ranks that call sea_init() themselves), `grow` (a rank that is no rank of MMP joins as `newcomer`).
+// `unreachable` (unreachable.cpp), `beside` (two ranks that call sea_init() themselves), `grow` (a rank that is no rank
+// of MMP joins as `newcomer`).
 #include "battery.hpp"
 
 #include <atomic>
@@ -209,6 +210,7 @@ int main(int argc, char **argv)
 {
     const std::string mode = argc > 1 ? argv[1] : "";
     if (mode == "death") return battery::death();
+    if (mode == "unreachable") return battery::unreachable();
     if (mode == "beside") return battery::beside_onesea();
     if (mode == "grow") return battery::job_that_grows(argv[0]);
     if (mode == "newcomer") return battery::newcomer();

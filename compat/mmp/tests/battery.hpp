@@ -27,6 +27,8 @@ std::vector<step> message_steps(); // sizes, order, wildcards, waiting, probing
 std::vector<step> wrong_steps();   // every error that a program can make, and that it changes nothing
 std::vector<step> load_steps();    // many requests, floods, threads, random messages against a model
 
+int unreachable(); // the mode of that name
+
 } // namespace battery
 
 #define EXPECT(condition) battery::expect(condition, __FILE__, __LINE__, #condition)
