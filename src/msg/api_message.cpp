@@ -5,7 +5,9 @@
 #include "coll/run.hpp"
 #include "msg/office.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 using namespace onesea;
@@ -163,10 +165,11 @@ void add_to_counters(const sea_opts &opts)
 // when it fails, which the call itself tells.
 int wait_for_receive(const char *function, std::unique_ptr<request> made, const sea_opts &opts, std::uint64_t number)
 {
-    if (!aligned(opts.origin_counter) || !aligned(opts.remote_counter))
-        return start_receive(function, std::move(made), &opts, number); // tells what is wrong, and starts nothing
     sea_op op = SEA_OP_NONE;
-    sea_opts mine = opts;
+    sea_opts mine = SEA_OPTS_INIT;
+    std::memcpy(&mine, &opts, std::min(opts.size, sizeof mine)); // an older program has no more of it
+    if (!aligned(mine.origin_counter) || !aligned(mine.remote_counter))
+        return start_receive(function, std::move(made), &opts, number); // tells what is wrong, and starts nothing
     mine.op = &op;
     mine.origin_counter = mine.remote_counter = nullptr;
     const nanoseconds deadline = core::thread_deadline();
