@@ -101,6 +101,7 @@ struct arena::later_heaps {
     int fd;
     std::mutex mutex;                             // of mapping
     std::vector<std::atomic<std::byte *>> mapped; // by slot, from the first behind those of the start
+    std::atomic<unsigned> used = 0;               // of these: all behind are empty
 
     later_heaps(int file, unsigned slots) : fd(file), mapped(slots) {}
     ~later_heaps() { ::close(fd); }
@@ -209,6 +210,7 @@ int arena::map_heap(unsigned index) const
     void *memory = map_shared(later_->fd, header_->heap_stride, header_->heaps_at + index * header_->heap_stride);
     if (memory == MAP_FAILED) return -errno;
     place.store(static_cast<std::byte *>(memory), std::memory_order_release);
+    later_->used.store(std::max(later_->used.load(), index - header_->starters + 1));
     return 0;
 }
 
@@ -282,7 +284,9 @@ std::optional<unsigned> arena::slot_of_memory(const void *address) const
     };
     const std::uint64_t stride = header_->heap_stride, into = behind(at(header_->heaps_at));
     if (into < header_->starters * stride) return unsigned(into / stride);
-    for (unsigned i = 0; later_ && i < later_->mapped.size(); ++i) {
+    // Each addition to a counter asks, and most jobs have no heaps that came later.
+    const unsigned used = later_ ? later_->used.load(std::memory_order_acquire) : 0;
+    for (unsigned i = 0; i < used; ++i) {
         const std::byte *heap = later_->mapped[i].load(std::memory_order_acquire);
         if (heap && behind(heap) < stride) return header_->starters + i;
     }
