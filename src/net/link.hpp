@@ -13,7 +13,8 @@
 // whose train was lost goes again in parts, each in a packet of one datagram.
 //
 // Receiving. A bundle is executed when it comes, once; an ordered one when all lower numbers have been. A packet is
-// acknowledged only after its bundle was executed.
+// acknowledged only after its bundle was executed, or is kept until its turn comes: that of an ordered one is told by
+// the number below which all were executed.
 //
 // Silence is not loss: after a probe time-out two packets ask for an acknowledgement, then the time doubles. Loss is
 // what later acknowledgements show.
@@ -191,7 +192,6 @@ class link {
         std::uint32_t notices = 0; // to have come first
     };
     ring_queue<settling> settling_;
-    std::uint32_t peer_waits_ = 0; // the newest packet that is there has a number so much above largest_acked_
     std::uint8_t probes_due_ = 0;
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
@@ -207,12 +207,10 @@ class link {
 
     // receiving
     number_window<replay_window> packets_seen_;
-    number_window<2048> packets_done_; // executed: what the ack block tells
+    number_window<2048> packets_done_; // executed, or kept until their turn comes: what the ack block tells
     std::uint64_t largest_in_ = 0, largest_in_at_ = 0, unbroken_from_ = 0;
     number_window<bundle_window> bundles_done_;
-    struct held_bundle { // it comes in parts, or before its turn
-        std::uint64_t packet = 0;
-        std::uint64_t at = 0;   // when that came
+    struct held_bundle {        // it comes in parts, or before its turn
         unsigned parts = 0;     // 0: all of it is there
         std::uint64_t come = 0; // of them; bit by index
         std::vector<std::byte> content;
@@ -267,25 +265,26 @@ class link {
     void suspect(sent_packet &p, std::uint64_t now);
     void confirm_losses();
     void note_round_trip(std::uint64_t ns, std::uint64_t peer_delay);
-    void note_newest(const ack_block &ack);
-    std::uint64_t newest_behind(const sent_packet &p) const;
     void find_lost(std::uint64_t now);
     void take_bundle(const packet_view &packet);
     void take_part(const packet_view &packet);
     void run_bundle(const packet_header &header, std::span<const std::byte> content);
     bool is_early(const packet_header &header) const;
+    bool has_to_wait(const packet_header &header) const;
     held_bundles::iterator hold(std::uint64_t bundle, std::size_t bytes);
     void let_go(held_bundles::iterator held);
     void execute(std::span<const std::byte> content);
     void run_held();
-    void note_executed(std::uint64_t packet, std::uint64_t at);
+    void note_done(std::uint64_t packet);
     void note_bundle_executed(std::uint64_t bundle);
-    bool one_word_tells_all() const;
+    unsigned words_to_tell() const;
     std::uint64_t ack_word(unsigned index) const;
     bool company_is_likely(std::uint64_t now) const;
     bool held_for_company(std::uint64_t now) const;
     bool waits_only_for_company() const;
-    bool wants_probe() const { return in_flight_ > 0 && !failed_; }
+    // All that is not known to be executed has come: the peer has only to say so.
+    bool all_there() const { return in_flight_ == 0 && again_.empty() && !bundles_.empty(); }
+    bool wants_probe() const { return !failed_ && (in_flight_ > 0 || all_there()); }
 };
 
 } // namespace onesea::net

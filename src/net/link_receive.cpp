@@ -30,11 +30,11 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
         const bool gap = any_in_ && number > largest_in_ + 1;
         take_bundle(packet);
         // Not earlier: what goes while it is executed does not acknowledge it.
-        ack_now_ |= gap;
+        ack_now_ |= gap || has_to_wait(packet.header);
         unacked_in_ += std::uint32_t(charge_of(packet.content.size() + header_bytes + cipher_.tag_size()));
         ack_at_ = std::min(ack_at_, now + ack_delay);
     } else {
-        note_executed(number, now);
+        note_done(number);
     }
     ack_now_ |= asks;
     asked_ = std::uint8_t(asked_ + asks); // after its frames: it asks for their answers, too
@@ -65,14 +65,14 @@ void link::postpone_ack(std::uint64_t now)
     ack_at_ = std::min(ack_at_, now + hold_limit);
 }
 
-// `at`: when it came.
-void link::note_executed(std::uint64_t packet, std::uint64_t at)
+// The packet that has just come.
+void link::note_done(std::uint64_t packet)
 {
     packets_done_.mark(packet);
     if (any_in_ && packet <= largest_in_) return;
     if (any_in_ ? packet != largest_in_ + 1 : packet != 0) unbroken_from_ = packet;
     largest_in_ = packet;
-    largest_in_at_ = at;
+    largest_in_at_ = last_heard_;
     any_in_ = true;
 }
 
@@ -86,25 +86,21 @@ void link::note_bundle_executed(std::uint64_t bundle)
 void link::take_bundle(const packet_view &packet)
 {
     const std::uint64_t number = packet.header.bundle;
-    if (bundles_done_.seen(number)) {
-        note_executed(packet.header.number, last_heard_);
+    const auto held = held_.empty() ? held_.end() : held_.find(number);
+    if (bundles_done_.seen(number) || (held != held_.end() && held->second.parts == 0)) {
+        note_done(packet.header.number);
         ack_now_ = true; // the acknowledgement was lost, or is late
         return;
     }
     if (bundles_done_.too_far(number)) return;
-    if (!held_.empty()) {
-        const auto held = held_.find(number);
-        if (held != held_.end() && held->second.parts == 0) return;
-        if (held != held_.end() && !packet.part.count && !is_early(packet.header)) let_go(held);
-    }
+    if (held != held_.end() && !packet.part.count && !is_early(packet.header)) let_go(held);
     if (packet.part.count) return take_part(packet);
     if (!is_early(packet.header)) return run_bundle(packet.header, packet.content);
-    const auto held = hold(number, packet.content.size());
-    if (held == held_.end()) return;
-    held->second.parts = 0;
-    held->second.packet = packet.header.number;
-    held->second.at = last_heard_;
-    std::memcpy(held->second.content.data(), packet.content.data(), packet.content.size());
+    const auto kept = hold(number, packet.content.size());
+    if (kept == held_.end()) return;
+    kept->second.parts = 0;
+    std::memcpy(kept->second.content.data(), packet.content.data(), packet.content.size());
+    note_done(packet.header.number);
 }
 
 bool link::is_early(const packet_header &h) const
@@ -112,11 +108,17 @@ bool link::is_early(const packet_header &h) const
     return (h.flags & packet_flags::ordered) && h.bundle != bundles_done_.floor();
 }
 
+// For lower ones, after it was taken in.
+bool link::has_to_wait(const packet_header &h) const
+{
+    return (h.flags & packet_flags::ordered) && h.bundle > bundles_done_.floor();
+}
+
 void link::run_bundle(const packet_header &h, std::span<const std::byte> content)
 {
     execute(content);
     note_bundle_executed(h.bundle); // not earlier: an acknowledgement built meanwhile says what was executed
-    note_executed(h.number, last_heard_);
+    note_done(h.number);
     if (!held_.empty()) run_held();
 }
 
@@ -139,7 +141,7 @@ void link::let_go(held_bundles::iterator held)
     held_.erase(held);
 }
 
-// Each part is acknowledged when it is there, the last one when the bundle was executed.
+// Each part is acknowledged when it is there, the last one when the bundle was executed or waits for its turn.
 void link::take_part(const packet_view &packet)
 {
     const part_head &part = packet.part;
@@ -153,12 +155,10 @@ void link::take_part(const packet_view &packet)
     if (b.content.size() != part.whole || b.parts != part.count) return;
     std::memcpy(b.content.data() + range_of(part).from, packet.content.data(), packet.content.size());
     b.come |= 1ull << part.index;
-    if (unsigned(std::popcount(b.come)) < b.parts) return note_executed(packet.header.number, last_heard_);
+    if (unsigned(std::popcount(b.come)) < b.parts) return note_done(packet.header.number);
     if (!check_frames(b.content)) return;
     b.parts = 0;
-    b.packet = packet.header.number;
-    b.at = last_heard_;
-    if (is_early(packet.header)) return;
+    if (is_early(packet.header)) return note_done(packet.header.number);
     const auto content = std::exchange(b.content, {});
     held_bytes_ -= std::uint32_t(content.size());
     held_.erase(held);
@@ -184,7 +184,6 @@ void link::run_held()
         held_bytes_ -= std::uint32_t(ready.mapped().content.size());
         execute(ready.mapped().content);
         note_bundle_executed(ready.key());
-        note_executed(ready.mapped().packet, ready.mapped().at);
         ack_now_ = true;
     }
 }
@@ -192,7 +191,7 @@ void link::run_held()
 void link::bundle_acked(bundle *b)
 {
     if (b->acked) return;
-    b->acked = true;
+    b->acked = b->there = true;
     for (const to_tell &t : b->done) settling_.push_back({t, ack_notices_});
     b->done.clear();
     for (bundle::part &part : b->parts) {
@@ -241,7 +240,9 @@ void link::drop_acked()
 void link::part_acked(bundle *b, unsigned part)
 {
     if (part) b->parts_done |= bit_of(part);
-    if (!part || unsigned(std::popcount(b->parts_done)) == b->cuts) bundle_acked(b);
+    if (part && unsigned(std::popcount(b->parts_done)) < b->cuts) return;
+    b->there = true;
+    if (!b->ordered) bundle_acked(b); // an ordered one may wait for its turn
 }
 
 void link::packet_acked(sent_packet &p)
@@ -299,7 +300,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         if (p.state == sent_packet::resolved) continue;
         const bool in_words = p.number >= ack.lowest(), told = in_words && ack.has(p.number);
         bundle *b = find(p.bundle);
-        const bool done = !b || b->acked || p.bundle < ack.fixed.executed;
+        const bool done = !b || b->there || p.bundle < ack.fixed.executed;
         if (!told && !done) continue;
         if (!told && p.state == sent_packet::lost) { // it was lost indeed; another packet brought its bundle
             p.state = sent_packet::resolved;
@@ -320,7 +321,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         bundle_acked(bundles_.front().get());
         drop_front_bundle();
     }
-    note_newest(ack.fixed);
+    largest_acked_ = std::max(largest_acked_, ack.fixed.largest);
     find_lost(now);
     drop_acked();
     if (any) {
@@ -332,31 +333,15 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
     adapt_to_path();
 }
 
-// What waits for a missing bundle is not acknowledged, but shows that this one is late.
-void link::note_newest(const ack_block &ack)
-{
-    std::uint64_t newest = largest_acked_ + peer_waits_;
-    if (ack.largest + ack.waiting < next_packet_) newest = std::max(newest, ack.largest + ack.waiting);
-    largest_acked_ = std::max(largest_acked_, ack.largest);
-    peer_waits_ = std::uint32_t(std::max(newest, largest_acked_) - largest_acked_);
-}
-
-// Of the packets sent behind it, that have come; its own number, if there is none.
-std::uint64_t link::newest_behind(const sent_packet &p) const
-{
-    return std::max(p.number, largest_acked_ + (p.bundle == first_bundle_ ? peer_waits_ : 0));
-}
-
 void link::find_lost(std::uint64_t now)
 {
     loss_check_at_ = never;
     bool lost = false;
-    for (std::size_t i = 0; i < sent_.size() && sent_[i].number < largest_acked_ + peer_waits_; ++i) {
+    for (std::size_t i = 0; i < sent_.size() && sent_[i].number < largest_acked_; ++i) {
         sent_packet &p = sent_[i];
-        const std::uint64_t behind = newest_behind(p) - p.number;
-        if (p.state != sent_packet::flying || behind == 0) continue;
+        if (p.state != sent_packet::flying) continue;
         std::uint64_t late = p.at + rtt_.reorder_after();
-        if (behind < packet_threshold && now < late) {
+        if (largest_acked_ - p.number < packet_threshold && now < late) {
             loss_check_at_ = std::min(loss_check_at_, late);
             continue;
         }
@@ -377,7 +362,7 @@ std::uint64_t link::deadline() const
 {
     if (failed_) return tell_at_;
     // The kernel refused the last one: no acknowledgement and no probe will bring this link back.
-    if (in_flight_ == 0 && (has_queued() || !again_.empty())) return 0;
+    if (in_flight_ == 0 && (!again_.empty() || (has_queued() && bundles_.size() < bundle_window))) return 0;
     std::uint64_t ack = ack_now_ ? 0 : ack_at_; // nothing can be told while all that came is held back
     std::uint64_t at = std::min(any_in_ ? ack : never, loss_check_at_);
     if (wants_probe()) at = std::min(at, probe_from_ + rtt_.probe_after(unanswered_probes_));

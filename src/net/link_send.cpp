@@ -35,7 +35,7 @@ bool link::send(const outgoing &m)
 
 void link::hurry(bool answers)
 {
-    hurried_ |= !outbox_.empty() || !again_.empty() || ((answers || in_flight_ > 0) && !last_asked_);
+    hurried_ |= !outbox_.empty() || !again_.empty() || ((answers || !bundles_.empty()) && !last_asked_);
     flush();
 }
 
@@ -113,7 +113,7 @@ bundle *link::next_bundle(std::uint64_t now)
     const bool late = held_since_ > 0 && now >= held_since_ + hold_limit;
     company_over_ = false;
     // Full packets have no room for an acknowledgement; the first of them gets some, or one would have to go alone.
-    const std::size_t for_ack = any_in_ && (ack_now_ || ack_at_ != never) ? ack_fixed_bytes + 8 : 0;
+    const std::size_t for_ack = any_in_ && (ack_now_ || ack_at_ != never) ? ack_fixed_bytes + 8 * words_to_tell() : 0;
     const std::size_t before = outbox_.bytes(), full = before - before % most_content_;
     if (released_ == 0) {
         if (in_flight_ == 0)
@@ -163,7 +163,7 @@ bool link::find_next_again()
         bundle *b = find(number);
         const bool train = b && !part && needs_train(*b), cut = train && (b->cuts || b->bytes > most_content_);
         const bool missing =
-            b && !b->acked && (part ? !((b->parts_done | b->parts_flying) & bit_of(part)) : !b->in_flight);
+            b && !b->there && (part ? !((b->parts_done | b->parts_flying) & bit_of(part)) : !b->in_flight);
         if (missing && !cut) return true;
         again_.pop_front();
         if (cut) send_in_parts(b);
@@ -178,8 +178,7 @@ std::size_t link::charge_of(const piece &again)
     return charge_of((again.part ? most_in_part() : find(again.bundle)->bytes) + around);
 }
 
-// The next one, behind so much more that is under way. What waits for the lowest bundle may be all that is under way,
-// and none of it would be acknowledged before that bundle is there.
+// The next one, behind so much more that is under way. Nothing ordered is executed before the lowest bundle is there.
 bool link::again_may_go(std::size_t more)
 {
     const piece &p = again_.front();
@@ -202,7 +201,7 @@ bool link::build_again(std::uint64_t now, datagram *result)
 // What was lost of it, all or a part.
 void link::send_again(bundle *b, unsigned part)
 {
-    if (b->acked) return;
+    if (b->there) return;
     if (!part && needs_train(*b)) return send_in_parts(b);
     if (part || b->in_flight == 0) queue_again({b->number, part});
 }
@@ -228,13 +227,15 @@ bool link::build_probe(std::uint64_t now, datagram *result)
     --probes_due_;
     bundle *chosen = nullptr;
     for (std::size_t i = 0; i < bundles_.size(); ++i) {
-        if (bundles_[i]->acked) continue;
+        if (bundles_[i]->there) continue;
         chosen = bundles_[i].get();
         if (skip-- == 0) break;
     }
+    if (!chosen && all_there()) chosen = bundles_.front().get();
     if (!chosen) return false;
     if (needs_train(*chosen)) chosen->cuts = parts_of(*chosen);
-    build_packet(chosen, chosen->cuts ? unsigned(std::countr_one(chosen->parts_done)) + 1 : 0, now, true, result);
+    const unsigned next_part = std::min(unsigned(std::countr_one(chosen->parts_done)) + 1, chosen->cuts);
+    build_packet(chosen, next_part, now, true, result);
     sent_.back().probe = true;
     return true;
 }
@@ -268,28 +269,25 @@ std::uint64_t link::ack_word(unsigned index) const
     return word;
 }
 
-// `executed` tells of all bundles that came: none is missing between them, and none waits for its turn or its parts.
-// Packets without one are in no need of being told of.
-bool link::one_word_tells_all() const
+// One where `executed` tells of all bundles that came: none is missing between them, and none waits for its turn or its
+// parts. Packets without one are in no need of being told of. Else all: what they do not reach would be taken for lost.
+unsigned link::words_to_tell() const
 {
-    if (std::uint32_t(bundles_done_.floor()) != bundles_in_ || !held_.empty()) return false;
-    return unbroken_from_ == 0 || largest_in_ >= unbroken_from_ + 63;
+    if (std::uint32_t(bundles_done_.floor()) != bundles_in_ || !held_.empty()) return max_ack_words;
+    return unbroken_from_ == 0 || largest_in_ >= unbroken_from_ + 63 ? 1 : max_ack_words;
 }
 
-// As many words as there is room for and news to tell.
 std::size_t link::write_ack_block(std::byte *to, std::uint64_t now, std::size_t room)
 {
-    if (!any_in_ || room < ack_fixed_bytes + 8) return 0;
+    const unsigned count = words_to_tell();
+    if (!any_in_ || room < ack_fixed_bytes + 8 * count) return 0;
     ack_block ack;
     ack.largest = largest_in_;
     ack.executed = bundles_done_.floor();
     ack.delay_ns = std::uint32_t(std::min<std::uint64_t>(now - largest_in_at_, UINT32_MAX));
     ack.window = std::uint32_t(grant_);
     ack.notices = notices_out_;
-    if (!held_.empty()) ack.waiting = std::uint32_t(packets_seen_.highest() - largest_in_);
     std::uint64_t words[max_ack_words];
-    const unsigned most = one_word_tells_all() ? 1 : max_ack_words;
-    auto count = unsigned(std::min<std::size_t>(most, (room - ack_fixed_bytes) / 8));
     for (unsigned i = 0; i < count; ++i) words[i] = ack_word(i);
     write_ack(to, ack, {words, count});
     ack_now_ = false;

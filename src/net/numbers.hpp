@@ -16,13 +16,6 @@ class number_window {
     std::uint64_t floor() const { return floor_; }
     bool seen(std::uint64_t n) const { return n < floor_ || (n < floor_ + Bits && bit(n)); }
     bool too_far(std::uint64_t n) const { return n >= floor_ + Bits; }
-    // Of those that have been seen, if there is one.
-    std::uint64_t highest() const
-    {
-        std::uint64_t n = floor_ + Bits - 1;
-        while (n > floor_ && !bit(n)) --n;
-        return n;
-    }
 
     // Marks a number; moves the floor up when `slide` lets numbers be forgotten.
     void mark(std::uint64_t n)

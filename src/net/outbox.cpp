@@ -51,7 +51,7 @@ void bundle_pool::give(std::unique_ptr<bundle> used)
     used->parts.clear();
     used->done.clear();
     used->bytes = 0;
-    used->ordered = used->asks = used->acked = used->tried = false;
+    used->ordered = used->asks = used->acked = used->tried = used->there = false;
     used->in_flight = used->cuts = 0;
     used->parts_done = used->parts_flying = 0;
     to.push_back(std::move(used));

@@ -100,6 +100,7 @@ struct bundle {
     byte_run ends;         // of its packet, if all of that stays until it is acknowledged: head, tail with tag
     std::size_t bytes = 0; // content and parts
     bool ordered = false, asks = false, acked = false, tried = false;
+    bool there = false;                             // the peer has all of it: it need not go again
     unsigned in_flight = 0;                         // packets that carry it and are neither acknowledged nor lost
     unsigned cuts = 0;                              // parts in which it goes; 0: whole
     std::uint64_t parts_done = 0, parts_flying = 0; // bit_of() each

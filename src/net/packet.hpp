@@ -19,7 +19,7 @@
 //            +-----------------------------------+---------------------------------+
 //            |  ns since the largest has come    |  window: bytes allowed in flight|
 //            +-----------------------------------+---------------------------------+
-//            |         notices sent so far       |  how far above `largest` waits  |
+//            |         notices sent so far       |                0                |
 //            +-----------------------------------+---------------------------------+
 //            |  0..16 words: bit i of word w is packet number largest - 1 - 64w - i |
 //            +---------------------------------------------------------------------+
@@ -71,7 +71,7 @@ struct ack_block {
     std::uint32_t delay_ns = 0;
     std::uint32_t window = 0;
     std::uint32_t notices = 0;
-    std::uint32_t waiting = 0; // the newest packet has a number so much above `largest`, and waits for a missing bundle
+    std::uint32_t unused = 0;
 };
 static_assert(sizeof(ack_block) == ack_fixed_bytes);
 

@@ -48,9 +48,9 @@ def header(flags, acknowledgement, source, target, number, bundle=0, train=0):
             + struct.pack("<IIQ", source, target, number) + bundle.to_bytes(6, "little") + struct.pack("<H", train))
 
 
-def acknowledgement(largest, executed, delay, window, words, waiting=0):
-    notices = 0
-    return struct.pack(f"<QQIIII{len(words)}Q", largest, executed, delay, window, notices, waiting, *words)
+def acknowledgement(largest, executed, delay, window, words):
+    notices, unused = 0, 0
+    return struct.pack(f"<QQIIII{len(words)}Q", largest, executed, delay, window, notices, unused, *words)
 
 
 def frame(payload):
@@ -118,7 +118,7 @@ def close_after_packet():
 
 
 def acknowledgement_while_it_waits():
-    ack = acknowledgement(5, 0, 1000, 262144, [0] * 16, waiting=1)
+    ack = acknowledgement(6, 0, 500, 262144, [1] + [0] * 15)
     return header(0, ack, 2, 1, 0) + ack
 
 
