@@ -316,3 +316,30 @@ TEST(link, asks_again_when_its_question_was_refused)
     EXPECT_FALSE(net.run([] { return false; }, never)) << "once";
     EXPECT_EQ(net.at(1).asked(), std::uint8_t(before + 1));
 }
+
+// Full packets go back at once, and the first of them takes the acknowledgement along. One word would tell of 64.
+TEST(link, tells_of_all_that_came_behind_a_gap_with_the_answers)
+{
+    ASSERT_TRUE(crypto_ready());
+    constexpr unsigned requests = 110;
+    const std::vector<std::byte> content(1400);
+    for (bool borrowed : {false, true}) {
+        side asks, answers;
+        simnet net(1, {}, asks, answers);
+        answers.net = &net;
+        answers.answers = true;
+        if (borrowed) answers.answer.resize(1400);
+        net.set_verdict([](int from, unsigned nth) { return from != 0 || nth != 5; });
+        for (unsigned i = 0; i < requests; ++i) {
+            outgoing m;
+            m.payload = content.data();
+            m.bytes = content.size();
+            m.borrow = true;
+            net.send(0, m);
+            net.flush(0);
+        }
+        ASSERT_TRUE(net.run([&] { return answers.requests == int(requests) && net.at(1).idle(); }, net.now() + second));
+        EXPECT_EQ(net.at(0).counts().packets_lost, 1u) << borrowed;
+        EXPECT_EQ(net.at(1).counts().packets_lost, 0u) << borrowed;
+    }
+}
