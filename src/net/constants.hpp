@@ -100,5 +100,7 @@ inline constexpr std::size_t least_grant = 16 * 1024;
 inline constexpr std::size_t most_under_way = 5 << 20;
 inline constexpr std::size_t first_window = 256 * 1024; // of congestion
 inline constexpr std::size_t hold_bytes = 8 << 20; // bundles that wait for earlier ones or for their parts, per link
+// Of these, known to wait for earlier ones; the rest is for what is under way, which a window of 4 MiB may be.
+inline constexpr std::size_t most_kept = hold_bytes / 2;
 
 } // namespace onesea::net

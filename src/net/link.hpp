@@ -192,6 +192,7 @@ class link {
         std::uint32_t notices = 0; // to have come first
     };
     ring_queue<settling> settling_;
+    std::uint32_t kept_ = 0; // bytes of bundles that are there, but not known to be executed
     std::uint8_t probes_due_ = 0;
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
@@ -233,6 +234,7 @@ class link {
     std::size_t next_charge() const;
     std::size_t enough() const;
     bool window_open(std::size_t charge) const;
+    bool more_may_wait() const;
     bool fills_own_window(std::size_t content) const;
     bool front_may_go(std::uint64_t now) const;
     bundle *next_bundle(std::uint64_t now);

@@ -4,6 +4,7 @@
 #include "net/link_world.hpp"
 
 #include <fmt/format.h>
+#include <utility>
 #include <vector>
 
 using namespace onesea;
@@ -90,6 +91,31 @@ TEST(link, sends_again_only_what_was_lost_while_both_sides_send)
                 EXPECT_EQ(w.net.at(0).counts().packets_lost, 1u);
                 EXPECT_EQ(w.net.at(1).counts().packets_lost, 0u);
             }
+}
+
+// The first datagram of each instant is lost for a while, which are those that repair the first loss. What the peer
+// would have to drop is not sent.
+TEST(link, sends_no_more_than_the_peer_can_keep_behind_a_missing_bundle)
+{
+    constexpr std::size_t long_datagram = 60'000;
+    const path_tuning wide{.window = 4 << 20};
+    world w(1, {.inbox_bytes = 64 << 20}, secure_mode::auth, long_datagram, default_give_up, {&wide, &wide});
+    for (int side : {0, 1}) w.net.at(side).set_grant(wide.window);
+    for (party *p : {&w.a, &w.b}) p->ask(8, false, true, false);
+    ASSERT_TRUE(w.finish());
+    for (int i = 0; i < 4; ++i) w.a.ask(4'000'000, true, true, false);
+    ASSERT_TRUE(w.finish()) << "the window is wide now";
+    unsigned lost = 0;
+    nanoseconds last = 0;
+    w.net.set_verdict([&](int from, unsigned) {
+        if (from != 0 || std::exchange(last, w.net.now()) == w.net.now() || lost == 8) return true;
+        return ++lost, false;
+    });
+    w.a.ask(60'000'000, true, true, false);
+    ASSERT_TRUE(w.finish());
+    w.expect_all_good();
+    EXPECT_EQ(lost, 8u);
+    EXPECT_LE(w.net.at(0).counts().packets_lost, lost);
 }
 
 // The word of their end may be lost when all of them are known to be there.

@@ -191,6 +191,7 @@ void link::run_held()
 void link::bundle_acked(bundle *b)
 {
     if (b->acked) return;
+    if (b->there) kept_ -= std::uint32_t(b->bytes);
     b->acked = b->there = true;
     for (const to_tell &t : b->done) settling_.push_back({t, ack_notices_});
     b->done.clear();
@@ -241,8 +242,9 @@ void link::part_acked(bundle *b, unsigned part)
 {
     if (part) b->parts_done |= bit_of(part);
     if (part && unsigned(std::popcount(b->parts_done)) < b->cuts) return;
+    if (!b->ordered) return bundle_acked(b);
+    if (!b->there) kept_ += std::uint32_t(b->bytes); // it may wait for its turn
     b->there = true;
-    if (!b->ordered) bundle_acked(b); // an ordered one may wait for its turn
 }
 
 void link::packet_acked(sent_packet &p)
@@ -355,14 +357,14 @@ void link::find_lost(std::uint64_t now)
 bool link::waits_only_for_company() const
 {
     if (!has_queued() || held_since_ == 0 || !held_for_company(0)) return false;
-    return bundles_.size() < bundle_window && window_open(next_charge());
+    return more_may_wait() && window_open(next_charge());
 }
 
 std::uint64_t link::deadline() const
 {
     if (failed_) return tell_at_;
     // The kernel refused the last one: no acknowledgement and no probe will bring this link back.
-    if (in_flight_ == 0 && (!again_.empty() || (has_queued() && bundles_.size() < bundle_window))) return 0;
+    if (in_flight_ == 0 && (!again_.empty() || (has_queued() && more_may_wait()))) return 0;
     std::uint64_t ack = ack_now_ ? 0 : ack_at_; // nothing can be told while all that came is held back
     std::uint64_t at = std::min(any_in_ ? ack : never, loss_check_at_);
     if (wants_probe()) at = std::min(at, probe_from_ + rtt_.probe_after(unanswered_probes_));
@@ -398,6 +400,7 @@ void link::settle_all(int status)
     sent_.clear();
     again_.clear();
     in_flight_ = 0;
+    kept_ = 0;
     auto tell = [status](const to_tell &who) {
         if (who.done) who.tell(status);
     };

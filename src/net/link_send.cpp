@@ -64,6 +64,9 @@ std::size_t link::window() const { return std::min<std::size_t>(std::min(peer_gr
 
 bool link::window_open(std::size_t charge) const { return in_flight_ == 0 || in_flight_ + charge <= window(); }
 
+// The peer has numbers and room for more bundles, though the lowest one is missing.
+bool link::more_may_wait() const { return bundles_.size() < bundle_window && kept_ < most_kept; }
+
 // Nothing may go behind a packet with that content, and an acknowledgement at most, and the peer, which acknowledges
 // every quarter of its grant, has no reason yet to answer.
 bool link::fills_own_window(std::size_t content) const
@@ -97,7 +100,7 @@ bool link::held_for_company(std::uint64_t now) const
 
 bool link::front_may_go(std::uint64_t now) const
 {
-    if (outbox_.empty() || bundles_.size() >= bundle_window || held_for_company(now)) return false;
+    if (outbox_.empty() || !more_may_wait() || held_for_company(now)) return false;
     if (only_lazy() && !ack_now_ && !flushed_) return false;
     return window_open(next_charge());
 }
