@@ -54,12 +54,12 @@ TEST(link, sends_again_only_what_was_lost_of_ordered_packets)
 {
     for (bool trains : {false, true})
         for (unsigned first = 0; first < 250; first += 49)
-            for (unsigned second = first + 1; second < 330; second += second < first + 10 ? 3 : 61) {
-                SCOPED_TRACE(fmt::format("datagrams {}, {}, {}", first, second, trains ? "trains" : "datagrams"));
+            for (unsigned other = first + 1; other < 330; other += other < first + 10 ? 3 : 61) {
+                SCOPED_TRACE(fmt::format("datagrams {}, {}, {}", first, other, trains ? "trains" : "datagrams"));
                 wide_world w(trains);
                 unsigned sent = 0, lost = 0;
                 w.net.set_verdict([&](int from, unsigned) {
-                    const bool hit = from == 0 && (sent == first || sent == second);
+                    const bool hit = from == 0 && (sent == first || sent == other);
                     sent += from == 0;
                     lost += hit;
                     return !hit;
