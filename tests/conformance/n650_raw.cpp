@@ -71,7 +71,7 @@ LIGHT_STEP(650, raw_space_reaches_memory_of_every_kind)
 
 STEP(651, raw_transfers_of_every_size_arrive)
 {
-    const std::size_t most = t.size > 4 || sanitized ? std::size_t(3) << 20 : std::size_t(64) << 20;
+    const std::size_t most = t.size > 2 || sanitized ? std::size_t(3) << 20 : std::size_t(64) << 20;
     std::vector<unsigned char> memory(most + 64), data(most);
     opened open(t);
     std::vector<std::uint64_t> all = t.exchange(address_of(memory.data()));
