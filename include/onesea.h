@@ -505,9 +505,10 @@ int sea_team_member(sea_team team, int member);
  * output may be the same buffer where their sizes are equal, but must not overlap otherwise.
  *
  * A member that dies lets the others' calls return SEA_ERR_DEAD. One that gives a call up (SEA_ERR_TIMEOUT, with
- * sea_set_timeout(); SEA_ERR_MEMORY; SEA_ERR_INVALID where members call different things) ends the team for all: the
- * calls that members are in, or their next ones, return that status, and all later ones. That holds for SEA_TEAM_WORLD,
- * too. Matched messages of the team go on; sea_team_create() makes a new team of the same ranks, and asks nobody. */
+ * sea_set_timeout(); SEA_ERR_LINK, when the way to another member was given up; SEA_ERR_MEMORY; SEA_ERR_INVALID where
+ * members call different things) ends the team for all: the calls that members are in, or their next ones, return that
+ * status, and all later ones. That holds for SEA_TEAM_WORLD, too. Matched messages of the team go on;
+ * sea_team_create() makes a new team of the same ranks, and asks nobody. */
 
 typedef enum sea_type {
     SEA_INT8 = 0, SEA_UINT8, SEA_INT16, SEA_UINT16, SEA_INT32, SEA_UINT32, SEA_INT64, SEA_UINT64, SEA_FLOAT, SEA_DOUBLE

@@ -33,10 +33,11 @@ struct team {
     layout places;
     box *messages = nullptr; // nullptr: the name is taken, or the caller is no member
     std::atomic<bool> busy{false};
-    std::uint32_t seen_ended = 0; // how far it has been looked at who has ended
-    std::uint64_t ahead = 0;      // bytes of calls that flow one way, since members waited for each other behind one
-    std::vector<int> near;        // ranks from which the running call expects what lies near
-    survivors left;               // under the lock of the matched messages
+    std::uint32_t seen_ended = 0;   // how far it has been looked at who has ended,
+    std::uint32_t seen_cut_off = 0; // and who is cut off
+    std::uint64_t ahead = 0;        // bytes of calls that flow one way, since members waited for each other behind one
+    std::vector<int> near;          // ranks from which the running call expects what lies near
+    survivors left;                 // under the lock of the matched messages
 };
 
 class call {
@@ -74,11 +75,13 @@ class call {
     nanoseconds deadline_;
     std::uint32_t phase_ = 0;
     bool all_near_ = true; // nothing else is expected
+    nanoseconds next_ask_ = 0;
     std::uint64_t unfinished_sends() const;
     void wait_for(receive *r, std::uint64_t sends_left);
     bool is_settled(const receive *r, std::uint64_t sends_left) const;
     bool settles_near(int source, const receive *r, std::uint64_t sends_left);
     void check_members();
+    void ask_who_is_late();
     void let_transfers_end();
     void tell_others() const;
 };

@@ -139,6 +139,15 @@ std::vector<int> mailbox::arriving_from(box *b)
     return sources;
 }
 
+std::vector<int> mailbox::awaited_from(box *b)
+{
+    std::vector<int> sources;
+    std::lock_guard lock(mutex_);
+    for (receive &r : b->receives)
+        if (r.state.load(std::memory_order_relaxed) != receive::phase::here) sources.push_back(r.source);
+    return sources;
+}
+
 void mailbox::clear()
 {
     std::lock_guard lock(mutex_);

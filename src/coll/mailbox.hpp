@@ -119,6 +119,7 @@ class mailbox {
     void break_down(box *b, int status, std::string reason); // the first reason stays
     std::vector<int> give_up(box *b);                        // who is to be told of it now
     std::vector<int> arriving_from(box *b);                  // ranks
+    std::vector<int> awaited_from(box *b);                   // the same, and those of which nothing has come
     void clear();
 
     // ---- by handlers ----

@@ -25,6 +25,7 @@ enum internal_am : int {
     am_collective = SEA_AM_IDS, // coll: one message between two members of a team
     am_leave,                   // coll: the barrier of sea_finalize
     am_data,                    // data: a call on a structure, executed at its owner
+    am_ask,                     // core: nothing, but to be acknowledged
     am_id_end
 };
 
@@ -47,6 +48,12 @@ int send_untold(int rank, int id, const void *header, std::size_t header_bytes, 
                 std::size_t data_bytes);
 // The most data that it takes beside such a header.
 std::size_t most_untold(int rank, std::size_t header_bytes);
+
+// For who waits for something of that rank other than the end of an operation, which core looks after itself: if the
+// way there is cut, its link will be given up, though nothing else goes there. Not more often than each
+// longest_silence.
+void ask(int rank);
+inline constexpr nanoseconds longest_silence = 5'000'000'000;
 
 // Calls: messages whose end brings an answer, so that nothing but a request and its answer travels.
 

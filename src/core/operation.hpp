@@ -45,6 +45,7 @@ struct operation_state {
     bool at_leisure = false;     // nothing waits for its end but a fence, or what starts after all
     bool awaits_reply = false;   // its messages being executed is not its end: an answer comes
     bool lazy_answer = false;    // and takes its time: its peer counts it
+    bool looked_after = false;   // it has waited for that for some time; see silence.cpp
     ordering order = ordering::none;
     bool in_line = false;      // in its peer's in_order
     bool may_start = false;    // it was the first there, and is in the engine's startable

@@ -411,6 +411,7 @@ int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanosec
     auto &s = engine().sleep;
     waiter here;
     send_held(lock);
+    if (engine().net) nap = std::min(nap, longest_silence);
     const nanoseconds first_spin = s.oversubscribed ? first_spin_crowded : spin_alone;
     const nanoseconds spin = s.oversubscribed ? spin_crowded : spin_alone;
     nanoseconds spin_until = 0, began = 0; // set by the first look

@@ -163,10 +163,10 @@ int MP_probe(int rank, int tag, MP_status *status);
 int MP_look(int rank, int tag, int *found, MP_status *status);
 
 /* Nobody leaves before all ranks that the job started with have come. (The paper's function.) Says nothing about
- * messages. Errors: MP_ERR_DEAD (a rank has ended), MP_ERR_TIMEOUT (with MP_set_timeout()). Either ends the barrier for
- * all ranks: the call they are in, or the next one, returns the same, and all later ones. Messages go on; who still
- * needs a barrier makes a team by sea_team_create() of onesea.h and calls sea_barrier(). A rank that lives but cannot
- * be reached, for which messages give MP_ERR_LINK, is waited for until that time has passed, without one for ever. */
+ * messages. Errors: MP_ERR_DEAD (a rank has ended), MP_ERR_LINK (two ranks cannot reach each other), MP_ERR_TIMEOUT
+ * (with MP_set_timeout()). Each ends the barrier for all ranks: the call they are in, or the next one, returns the
+ * same, and all later ones. Messages go on; who still needs a barrier makes a team by sea_team_create() of onesea.h and
+ * calls sea_barrier(). */
 int MP_barrier(void);
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
