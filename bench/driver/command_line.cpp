@@ -4,9 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <iostream>
 
 namespace bench {
 namespace {
+
+constexpr int wrong_options = 125; // as for the other verbs of the command
 
 void add_paths(CLI::App &app, options &o, const std::vector<std::string> &paths_there_are)
 {
@@ -38,13 +41,25 @@ void add_options(CLI::App &app, options &o, const benchmark &what)
 
 } // namespace
 
+std::optional<int> parse(CLI::App &app, int argc, char **argv)
+{
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &e) {
+        if (app.exit(e) != 0) return wrong_options;
+        if (!std::cout.flush()) throw std::runtime_error("stdout cannot be written");
+        return 0;
+    }
+    return std::nullopt;
+}
+
 int run_benchmark(int argc, char **argv, const benchmark &what, const std::function<int(const options &)> &body)
 {
     options o;
     CLI::App app(what.help, "onesea bench " + what.name);
     try {
         add_options(app, o, what);
-        CLI11_PARSE(app, argc, argv);
+        if (const auto code = parse(app, argc, argv)) return *code;
         prepare_folder(o.out);
         return body(o);
     } catch (const interrupted &e) {

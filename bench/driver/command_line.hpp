@@ -5,8 +5,13 @@
 #include "driver/options.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+} // namespace CLI
 
 namespace bench {
 
@@ -24,6 +29,10 @@ struct benchmark {
     std::vector<std::string> paths = {"shm", "net"}; // empty: nothing is sent, so that --path and --secure mean nothing
     std::vector<number_option> numbers = {};
 };
+
+// Reads the command line. An exit code if the program is to end now: 0 when the help was wanted (throws if that could
+// not be printed), or what the command `onesea` ends with for wrong options, which are told on stderr.
+std::optional<int> parse(CLI::App &app, int argc, char **argv);
 
 // A benchmark's main: gives the exit code. Exceptions of `body` become a message and a code.
 int run_benchmark(int argc, char **argv, const benchmark &what, const std::function<int(const options &)> &body);

@@ -169,7 +169,11 @@ def main(onesea, name, *flags):
     for wrong in (["--case", "nothing"], ["--path", "air"], ["--runs", "0"], ["--secure", "maybe"], ["--unknown"],
                   ["--seconds", "5"], ["--out", "/dev/null/x"]): # before anything is measured
         result = subprocess.run([onesea, "bench", name, *wrong], capture_output=True, text=True, timeout=20)
-        assert result.returncode != 0 and result.stderr and not result.stdout, f"{wrong} was accepted"
+        code = 1 if wrong[0] == "--out" else 125 # as the other verbs of the command
+        assert result.returncode == code and result.stderr and not result.stdout, f"{wrong}: exit code {result.returncode}"
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([onesea, "bench", name, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
+        assert result.returncode == 1 and "stdout cannot be written" in result.stderr, f"lost help: {result}"
     if name == "acp":
         check_haste(onesea)
     print(f"{len(figures)} figures in {seconds:.1f} s")

@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert plan[0]["path"] == "net" and plan[0]["jobs"] > 9 and 65000 in plan[0]["parameters"]["fragment"], plan
     assert not file.exists(), "--dry-run wrote something"
     for hosts in ("a", "a,", "a,b,c", "a,a"):
-        assert "two machines" in run("tune", "--dry-run", "--host", hosts, status=105, **home).stderr
+        assert "two machines" in run("tune", "--dry-run", "--host", hosts, status=125, **home).stderr
     run("tune", "--dry-run", "--host", "a:1,b:1", **home)
 
     first = run("tune", "--quick", "--runs", "1", "--json", "--out", folder + "/out", **home)
@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert json.loads(Path(str(file) + ".old").read_text()) == profile, "the old one is not kept"
 
     # What it prints is lost and that is told; the profile is written all the same.
-    for words in (["--dry-run"], ["--quick", "--runs", "1", "--path", "shm", "--only", "eager", "--profile", folder + "/full.json"]):
+    for words in (["--help"], ["--dry-run"], ["--quick", "--runs", "1", "--path", "shm", "--only", "eager", "--profile", folder + "/full.json"]):
         with open("/dev/full", "w") as full:
             lost = subprocess.run([onesea, "tune", *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=150, env=os.environ | home)
         assert lost.returncode == 1 and "stdout cannot be written" in lost.stderr, (words, lost)
@@ -78,7 +78,9 @@ with tempfile.TemporaryDirectory() as folder:
     for option, status in (("--profile", 125), ("--out", 1)): # before minutes of measuring
         told = run("tune", option, "/dev/null/x", status=status, **home)
         assert "/dev/null/x" in told.stderr and not told.stdout, told
-    assert "fragmnt" in run("tune", "--only", "fragmnt", status=105).stderr
+    assert "fragmnt" in run("tune", "--only", "fragmnt", status=125).stderr
+    assert "there is no batch on the path shm" in run("tune", "--only", "batch", "--path", "shm", status=125, **home).stderr
+    assert "--unknown" in run("tune", "--unknown", status=125).stderr
     assert "--host" in run("tune", "--help").stdout
     elsewhere = run("tune", "--quick", "--runs", "1", "--path", "shm", "--only", "eager", "--profile", folder + "/x.json", **home)
     assert Path(folder, "x.json").exists(), elsewhere.stdout

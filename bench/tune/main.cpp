@@ -2,6 +2,7 @@
 // `onesea tune`: the driver. session.cpp measures, choice.cpp decides, report.cpp shows.
 #include "agent/hosts.hpp"
 #include "agent/profile_file.hpp"
+#include "driver/command_line.hpp"
 #include "driver/options.hpp"
 #include "driver/process.hpp"
 #include "tune/report.hpp"
@@ -169,7 +170,20 @@ int tune(const tune_options &o)
     return done();
 }
 
+// Rather now than a profile in which nothing was measured.
+void check_choice(const tune_options &o)
+{
+    std::string names;
+    for (const auto &path : paths_of(o)) {
+        if (!experiments_for(path.kind, o.quick, o.only).empty()) return;
+        names += (names.empty() ? "" : ", ") + path.name;
+    }
+    throw onesea::agent::request_error(
+        fmt::format("--only: there is no {} on the path {}", fmt::join(o.only, ", "), names));
+}
+
 } // namespace
+
 } // namespace bench
 
 int main(int argc, char **argv)
@@ -177,8 +191,9 @@ int main(int argc, char **argv)
     bench::tune_options o;
     CLI::App app(bench::help_text, "onesea tune");
     bench::add_tune_options(app, o);
-    CLI11_PARSE(app, argc, argv);
     try {
+        if (const auto code = bench::parse(app, argc, argv)) return *code;
+        bench::check_choice(o);
         return bench::tune(o);
     } catch (const bench::interrupted &e) {
         return 128 + e.signal;
