@@ -98,7 +98,7 @@ static int look_after(const char *program, sea_addr farm)
     int wrong = fabs(pi - 3.14159265358979323846) > 1e-9;
     printf("growth: %s, pi is %.12f, %d ranks, %d of them replaced\n", wrong ? "WRONG" : "correct", pi, sea_size(),
            replaced);
-    return wrong;
+    return wrong || lost_output();
 }
 
 int main(int argc, char **argv)
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     if (argc > 1) { /* hired: the address of the farm came with the arguments */
         work(strtoull(argv[1], NULL, 10));
         must(sea_finalize());
-        return 0;
+        return lost_output();
     }
     if (sea_rank() == 0) {
         must(sea_heap_alloc(0, sizeof(struct farm), &farm));

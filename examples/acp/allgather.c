@@ -56,8 +56,10 @@ int main(int argc, char **argv)
         acp_sync();
     }
     if (rank == 0) printf("%d rounds of %zu bytes from each of %d processes\n", rounds, n, procs);
+    const int lost = fflush(stdout) != 0;
+    if (lost) perror("stdout");
     if (wrong) fprintf(stderr, "%d: %zu bytes are wrong\n", rank, wrong);
     free(handle);
     acp_finalize();
-    return wrong != 0;
+    return wrong != 0 || lost;
 }

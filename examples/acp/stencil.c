@@ -158,6 +158,7 @@ int main(int argc, char **argv)
         memcpy(&wrong, acp_query_address(total), sizeof wrong);
         printf("%d steps on %d x %d cells by %d x %d processes: %llu rows are wrong\n", steps, n, n, rows, columns,
                (unsigned long long)wrong);
+        if (fflush(stdout) != 0) fail("stdout cannot be written");
     }
     free(mine.now);
     free(mine.next);

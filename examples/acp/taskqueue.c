@@ -160,6 +160,7 @@ static void check(acp_list_t list, struct task all, double tolerance)
     if (fabs(sum - area) > 1e-9 * area) fail("the area is wrong");
     if (!acp_empty_list(list)) fail("tasks are left");
     printf("%llu tasks on %d processes: the area is %.9f\n", (unsigned long long)done, procs, sum);
+    if (fflush(stdout) != 0) fail("stdout cannot be written");
 }
 
 int main(int argc, char **argv)
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
     procs = acp_procs();
     here = acp_query_starter_ga(rank);
     there = acp_query_starter_ga(0);
+    if (!(tolerance > 0)) fail("the tolerance must be a number above 0");
     board = acp_query_address(here);
     if (board == NULL) fail("no starter memory");
     if (rank == 0) {

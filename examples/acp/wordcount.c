@@ -108,6 +108,7 @@ static void check(acp_map_t map, long words)
     spell((unsigned)most, desk->word);
     printf("%ld words in %d processes, %zu different; the commonest is %s, %" PRIu64 " times\n", words * procs, procs,
            met, desk->word, together[most]);
+    if (fflush(stdout) != 0) fail("stdout cannot be written");
 }
 
 /* Process 0 makes the map; the others find it in their starter memory. */

@@ -15,6 +15,14 @@ static inline void must_succeed(int status, const char *call, int line)
 }
 #define must(call) must_succeed((call), #call, __LINE__)
 
+/* What was printed may not have reached its file. */
+static inline int lost_output(void)
+{
+    if (fflush(stdout) == 0) return 0;
+    perror("stdout");
+    return 1;
+}
+
 static inline void *must_allocate(size_t bytes)
 {
     void *memory = calloc(1, bytes > 0 ? bytes : 1);

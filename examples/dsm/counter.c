@@ -70,6 +70,7 @@ int main(void)
     must(dsm_barrier());
     int wrong = differences(nodes);
     if (me == 0) printf("counter: %d throws at %d nodes: %s\n", THROWS * nodes, nodes, wrong ? "WRONG" : "correct");
+    wrong += lost_output();
     must(dsm_term());
     return wrong ? 1 : 0;
 }

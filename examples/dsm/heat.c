@@ -121,6 +121,7 @@ static int finish(const char *name, int nodes)
     read_plate(plate, nodes);
     int wrong = differences(plate);
     printf("heat: %d x %d cells, %d steps, %d nodes: %s\n", ROWS, COLUMNS, STEPS, nodes, wrong ? "WRONG" : "correct");
+    wrong += lost_output();
     if (name && !write_picture(name, plate)) wrong = 1;
     free(plate);
     return wrong ? 1 : 0;

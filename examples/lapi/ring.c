@@ -35,6 +35,7 @@ static void complete(lapi_handle_t *h, void *info)
     size_t used = strlen(names);
     if (me == 0 && --t->rounds_left == 0) {
         printf("%d hops, the last round went by%s\n", t->hops, names);
+        if (fflush(stdout) != 0) perror("stdout"), exit(1);
         for (int task = 0; task < tasks; ++task)
             MUST(LAPI_Put(*h, (uint)task, 0, NULL, NULL, done_at[task], NULL, NULL));
         free(t);

@@ -70,6 +70,7 @@ int main(int argc, char **argv)
     if (me == 0)
         printf("overlap: %d steps on %d ranks, %.1f us each, the sum %s\n", steps, ranks, seconds / steps * 1e6,
                right_sum ? "is kept: correct" : "has changed: WRONG");
+    if (fflush(stdout) != 0) MP_abort(1, "stdout cannot be written");
     must(MP_finalize());
     return me != 0 || right_sum ? 0 : 1;
 }

@@ -112,6 +112,14 @@ bool run(const benchmark &what, const options &chosen, measured_comm &peers)
     return found.verified;
 }
 
+// What was printed may not have reached its file.
+int written(int code)
+{
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    std::fputs("stdout cannot be written\n", stderr);
+    return code != 0 ? code : 1;
+}
+
 int call(const benchmark &what, int argc, char **argv, measured_comm &peers)
 {
     const std::string name = program_name(argv);
@@ -135,7 +143,7 @@ int run_program(const benchmark &what, int argc, char **argv)
 {
     try {
         auto peers = std::make_unique<measured_comm>(join(argc, argv));
-        const int code = call(what, argc, argv, *peers);
+        const int code = written(call(what, argc, argv, *peers));
         peers.reset();
         leave();
         return code;
