@@ -2,34 +2,12 @@
 /* With `onesea run --on-death continue -n 2 --nodes 2` and ONESEA_NET_FAULTS=give_up=S: task 1 stops under all kinds of
  * operations, and the link to it is given up. All counters add, and when a fence returns the error handler has heard.
  */
-#include <lapi.h>
+#include "pair.h"
+
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
 
-static volatile int heard;
-
-static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *task, int *src)
-{
-    (void)h;
-    (void)type;
-    (void)task;
-    usleep(20000); /* a fence waits for it */
-    if (*code == LAPI_ERR_TIMEOUT && *src == 1) ++heard;
-}
-
-static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len, compl_hndlr_t **comp, void **info)
-{
-    (void)h;
-    (void)uhdr;
-    (void)uhdr_len;
-    (void)msg_len;
-    (void)info;
-    *comp = NULL;
-    return NULL;
-}
+/* A fence waits for it. */
+static void told(void) { usleep(20000); }
 
 static void sent(lapi_handle_t *h, void *info, lapi_sh_info_t *about)
 {
@@ -57,7 +35,6 @@ static void wait_until_stopped(long long pid)
         ++bad;                                                          \
     }
 
-static lapi_handle_t handle;
 static int bad;
 
 static void expect_added(const char *what, lapi_cntr_t *counter, int value)
@@ -94,16 +71,9 @@ int main(void)
     static lapi_cntr_t message, followed, swap, put, get;
     long long pair[2] = {0, 1}, old;
     void *there[2];
-    lapi_long_t pids[2];
-    lapi_info_t info;
-    int me;
-    memset(&info, 0, sizeof info);
-    info.err_hndlr = hear;
-    if (LAPI_Init(&handle, &info) != LAPI_SUCCESS) return 2;
-    LAPI_Qenv(handle, TASK_ID, &me);
-    LAPI_Addr_set(handle, (void *)take, 1);
+    when_told = told;
+    if (begin() != 0) return 2;
     LAPI_Address_init(handle, words, there);
-    LAPI_Address_init64(handle, (lapi_long_t)getpid(), pids);
     if (me == 1) raise(SIGSTOP);
     if (me == 1) return 1;
     wait_until_stopped((long long)pids[1]);
