@@ -8,6 +8,9 @@
 // Data for a vector also goes to memory of ours first. The completion handler runs on a thread for it, or, with
 // LAPI_LOCAL_STATE, where the data came in. Then the target counter adds and the origin is answered if it asked.
 //
+// What finds no memory on its way is told like any other error of a message. No exception gets past an arrival, so the
+// right to run handlers is always given back.
+//
 // A handler's address that comes with a message is called only if it lies in memory that this process executes: a wrong
 // one is an error at the origin.
 #include "arrival.hpp"
@@ -65,14 +68,24 @@ void *handler_of(context &c, std::uint64_t handler)
     return executable(handler) ? reinterpret_cast<void *>(handler) : nullptr;
 }
 
+// To the error handler of this task, from which only a lack of memory for it keeps it.
+void tell_here(context &c, int code, lapi_err_t type, int other)
+{
+    if (c.ending) return;
+    guarded([&] {
+        report_later(c, code, type, other);
+        return LAPI_SUCCESS;
+    });
+}
+
 void told(arrival *a)
 {
     context &c = *a->c;
     const int counted = a->code == LAPI_SUCCESS ? add_there(uint(c.me), a->head.tgt_cntr) : LAPI_SUCCESS;
     // Here, as when it is found out later: the message itself has come.
-    if (counted != LAPI_SUCCESS && !c.ending) report_later(c, counted, PUT_ERR, c.me);
+    if (counted != LAPI_SUCCESS) tell_here(c, counted, PUT_ERR, c.me);
     if (a->head.request) answer(c.handle, a->source, a->head.request, a->code, nullptr);
-    if (a->code != LAPI_SUCCESS && !a->head.request && !c.ending) report_later(c, a->code, AM_ERR, a->source);
+    if (a->code != LAPI_SUCCESS && !a->head.request) tell_here(c, a->code, AM_ERR, a->source);
     c.received.fetch_add(1, std::memory_order_relaxed);
     delete a;
 }
@@ -91,16 +104,31 @@ void run_completion(arrival *a)
     told(a);
 }
 
+// Does what puts `a` into a queue.
+template <class Push>
+void queue_up(arrival *a, Push &&push)
+{
+    const int code = guarded([&] {
+        push();
+        return LAPI_SUCCESS;
+    });
+    if (code == LAPI_SUCCESS) return; // it may be gone already
+    a->code = code;
+    told(a);
+}
+
 // The data is in place. `entered`: this thread has the right to run handlers.
 void arrived(arrival *a, bool entered)
 {
     if (a->code != LAPI_SUCCESS || !a->complete) return told(a);
-    if (!a->inline_completion) {
-        if (!a->c->completions.push([a] { run_completion(a); })) refused(a);
-        return;
-    }
+    if (!a->inline_completion)
+        return queue_up(a, [a] {
+            if (!a->c->completions.push([a] { run_completion(a); })) refused(a);
+        });
     if (entered) return run_completion(a);
-    a->c->waiting.push(a->c->handlers, [a](bool in_turn) { in_turn ? run_completion(a) : refused(a); });
+    queue_up(a, [a] {
+        a->c->waiting.push(a->c->handlers, [a](bool in_turn) { in_turn ? run_completion(a) : refused(a); });
+    });
 }
 
 // Calls the program's header handler. The place for the data if it is one piece; a->pieces if not; neither: thrown
@@ -139,6 +167,18 @@ void *call_header_handler(arrival *a, void *uhdr, void *packet)
     return a->head.bytes ? place : nullptr;
 }
 
+// The same; what it finds no memory for is an error of the message.
+void *place_for_data(arrival *a, void *uhdr, void *packet)
+{
+    void *place = nullptr;
+    const int code = guarded([&] {
+        place = call_header_handler(a, uhdr, packet);
+        return LAPI_SUCCESS;
+    });
+    if (code != LAPI_SUCCESS) a->code = code;
+    return place;
+}
+
 void copy_to_place(arrival *a, void *place, const void *data)
 {
     if (place) std::memcpy(place, data, a->head.bytes);
@@ -157,7 +197,7 @@ void handle_late(arrival *a)
 {
     const bool packed = a->head.packed != 0;
     std::byte *data = packed ? a->kept.data() + padded_to_word(a->head.uhdr_len) : a->own.get();
-    void *place = call_header_handler(a, a->kept.data(), packed && a->head.bytes ? data : nullptr);
+    void *place = place_for_data(a, a->kept.data(), packed && a->head.bytes ? data : nullptr);
     if (a->code == LAPI_SUCCESS) copy_to_place(a, place, data);
     arrived(a, true);
 }
@@ -175,18 +215,28 @@ void vector_data_is_there(int, void *data, std::size_t, void *argument)
 void deferred_data_is_there(int, void *, std::size_t, void *argument)
 {
     auto *a = static_cast<arrival *>(argument);
-    a->c->waiting.push(a->c->handlers, [a](bool in_turn) { in_turn ? handle_late(a) : refused(a); });
+    queue_up(a,
+             [a] { a->c->waiting.push(a->c->handlers, [a](bool in_turn) { in_turn ? handle_late(a) : refused(a); }); });
+}
+
+bool keep_header(arrival *a, const std::byte *uhdr, const std::byte *end)
+{
+    a->code = guarded([&] {
+        a->kept.assign(uhdr, end);
+        a->kept.resize(std::max(a->kept.size(), std::size_t(8)));
+        return LAPI_SUCCESS;
+    });
+    return a->code == LAPI_SUCCESS;
 }
 
 void *defer(arrival *a, const std::byte *uhdr, const std::byte *end, sea_am_complete_fn *on_complete, void **argument)
 {
-    a->kept.assign(uhdr, end);
-    a->kept.resize(std::max(a->kept.size(), std::size_t(8)));
-    if (a->head.packed) {
+    const bool kept = keep_header(a, uhdr, end);
+    if (kept && a->head.packed) {
         deferred_data_is_there(0, nullptr, 0, a);
         return nullptr;
     }
-    if (!make_room(a)) {
+    if (!kept || !make_room(a)) {
         told(a);
         return nullptr;
     }
@@ -199,7 +249,7 @@ void *defer(arrival *a, const std::byte *uhdr, const std::byte *end, sea_am_comp
 void *handle_now(arrival *a, std::byte *uhdr, sea_am_complete_fn *on_complete, void **argument)
 {
     std::byte *packet = a->head.packed && a->head.bytes ? uhdr + padded_to_word(a->head.uhdr_len) : nullptr;
-    void *place = call_header_handler(a, uhdr, packet);
+    void *place = place_for_data(a, uhdr, packet);
     if (packet && a->code == LAPI_SUCCESS) copy_to_place(a, place, packet);
     if (!packet && a->code == LAPI_SUCCESS && !a->pieces.empty() && make_room(a)) {
         *on_complete = vector_data_is_there;
@@ -225,7 +275,7 @@ bool well_formed(const sea_am *message, const message_head &head)
 void *take_in(context *c, const sea_am *message, const message_head &head, sea_am_complete_fn *on_complete,
               void **argument)
 {
-    auto *a = new arrival;
+    auto *a = new arrival; // what follows throws nothing
     a->c = c;
     a->source = message->source;
     a->head = head;
@@ -265,7 +315,10 @@ void *on_message(const sea_am *message, sea_am_complete_fn *on_complete, void **
         });
         if (code == LAPI_SUCCESS) return place;
     }
-    if (head.request) answer(head.context, message->source, head.request, code, nullptr);
+    if (head.request)
+        answer(head.context, message->source, head.request, code, nullptr);
+    else if (code == LAPI_ERR_MEMORY_EXHAUSTED)
+        tell_here(*c, code, AM_ERR, message->source);
     return nullptr;
 }
 

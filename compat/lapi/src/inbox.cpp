@@ -3,6 +3,7 @@
 
 #include "thread_end.hpp"
 
+#include <exception>
 #include <utility>
 
 namespace lapi {
@@ -22,11 +23,19 @@ void inbox::push(gate &g, work w)
     if (!add(w)) return w(false);
     drain(g);
     if (empty()) return;
-    {
-        std::lock_guard lock(mutex_);
-        if (!stopped_ && !thread_.joinable()) thread_ = std::thread([this, &g] { serve(g); });
-    }
+    start_thread(g);
     g.wake();
+}
+
+// Without one `w` waits for who drains, or for the next push to try it again.
+void inbox::start_thread(gate &g)
+{
+    std::lock_guard lock(mutex_);
+    if (stopped_ || thread_.joinable()) return;
+    try {
+        thread_ = std::thread([this, &g] { serve(g); });
+    } catch (const std::exception &) {
+    }
 }
 
 void inbox::run_one(gate &g)

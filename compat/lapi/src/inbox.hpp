@@ -17,10 +17,10 @@ namespace lapi {
 class inbox {
   public:
     // Called once, with true by a thread that has the right, or with false by one that has not: the inbox has been
-    // stopped, and whoever waits for this work is to be told so.
+    // stopped, and whoever waits for this work is to be told so. Throws nothing.
     using work = std::function<void(bool)>;
 
-    // Runs `w` now if the right is free, else when it is.
+    // Runs `w` now if the right is free, else when it is. If it throws, `w` is not in the inbox.
     void push(gate &g, work w);
     void drain(gate &g);
     bool empty() const { return size_.load() == 0; } // nothing waits and nothing runs
@@ -31,6 +31,7 @@ class inbox {
   private:
     bool add(work &w);
     void run_one(gate &g);
+    void start_thread(gate &g);
     void serve(gate &g);
 
     std::mutex mutex_;

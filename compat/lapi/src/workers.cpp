@@ -13,9 +13,16 @@ bool workers::push(std::function<void()> work)
     std::lock_guard lock(mutex_);
     if (stopped_ && living_ == 0) return false;
     queue_.push_back(std::move(work));
-    if (idle_ < int(queue_.size()) && living_ < most_ && !stopped_) {
-        threads_.emplace_back([this] { serve(); });
-        ++living_;
+    try {
+        if (idle_ < int(queue_.size()) && living_ < most_ && !stopped_) {
+            threads_.emplace_back([this] { serve(); });
+            ++living_;
+        }
+    } catch (...) {
+        if (living_ == 0) {
+            queue_.pop_back();
+            throw;
+        }
     }
     changed_.notify_one();
     return true;

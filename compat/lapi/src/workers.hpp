@@ -15,7 +15,7 @@ namespace lapi {
 class workers {
   public:
     void set_most(int threads) { most_ = threads; }
-    // False: they have been stopped and none is left to do it.
+    // False: they have been stopped and none is left to do it. If it throws, the work is not theirs.
     bool push(std::function<void()> work);
     // Waits until all work that has come is done, at most so long; false: it is not. Not from one of the threads.
     bool finish(double seconds);
