@@ -156,6 +156,7 @@ class lapi_wire : public wire {
     int close() override
     {
         int code = LAPI_SUCCESS;
+        queue_.close();
         if (own_) code = LAPI_Onesea_shared_free(handle_, own_);
         const int end = LAPI_Term(handle_);
         if (code == LAPI_SUCCESS) code = end;

@@ -3,6 +3,8 @@
 
 #include "below.hpp"
 
+#include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace dsm {
@@ -61,14 +63,50 @@ int lock_queue::wait_behind(int before, int lock) const
     return code == LAPI_SUCCESS && marked_lost(mine(lock)) ? LAPI_ERR_TGT_PURGED : code;
 }
 
-int lock_queue::wait_for_link(int lock) const
+// True if a look that has been begun says so, else begins one: in a thread of its own, for a stopped node answers late.
+bool lock_queue::looks_lost(int lock, std::future<bool> &look) const
 {
-    for (bool lost = false;;) {
-        const int code = LAPI_Onesea_waitcntr(handle_, &mine(lock).linked, 1, look_every);
-        if (code != LAPI_ERR_TIMEOUT) return code;
-        if (lost) return LAPI_ERR_TGT_PURGED;
-        lost = somebody_is_lost(lock);
+    if (look.valid()) return look.wait_for(std::chrono::seconds(0)) == std::future_status::ready && look.get();
+    try {
+        look = std::async(std::launch::async, [this, lock] { return somebody_is_lost(lock); });
+        return false;
+    } catch (const std::system_error &) { // no thread
+        return somebody_is_lost(lock);
     }
+}
+
+int lock_queue::wait_for_link(int lock)
+{
+    std::future<bool> look;
+    int code = LAPI_SUCCESS;
+    for (bool lost = false;;) {
+        code =
+            LAPI_Onesea_waitcntr(handle_, &mine(lock).linked, 1, look_every / 2); // to begin a look, and to hear of it
+        if (code != LAPI_ERR_TIMEOUT) break;
+        if (lost) code = LAPI_ERR_TGT_PURGED;
+        if (lost) break;
+        lost = looks_lost(lock, look);
+    }
+    keep(std::move(look));
+    return code;
+}
+
+// One that is still under way is waited for when the queue goes.
+void lock_queue::keep(std::future<bool> look)
+{
+    const auto over = [](std::future<bool> &f) {
+        return !f.valid() || f.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    };
+    if (over(look)) return;
+    std::lock_guard guard(looks_mutex_);
+    std::erase_if(looks_, over);
+    looks_.push_back(std::move(look));
+}
+
+void lock_queue::close()
+{
+    std::lock_guard guard(looks_mutex_);
+    looks_.clear();
 }
 
 int lock_queue::enter(int lock) const
@@ -82,7 +120,7 @@ int lock_queue::enter(int lock) const
     return wait_behind(ahead, lock);
 }
 
-int lock_queue::leave(int lock) const
+int lock_queue::leave(int lock)
 {
     int linked = 0;
     if (int code = LAPI_Getcntr(handle_, &mine(lock).linked, &linked)) return code;

@@ -10,13 +10,15 @@
 // linked behind it, and counts that one's `granted`. Who waits looks every half second at the words of the node before
 // it: they cannot be read, or say `lost`. So a loss goes down the whole queue; its tail is never 0 again, and who comes
 // later ends up behind somebody that has lost it. Who waits to be linked does not know by whom: it gives up if there is
-// a lost node or mark somewhere and half a second later still no link. Should that one come after all, it finds the
-// mark.
+// a lost node or mark somewhere and a moment later still no link. Should that one come after all, it finds the mark. It
+// looks beside its waiting: a node that is stopped holds up the look, and not the lock.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <future>
 #include <lapi.h>
+#include <mutex>
 #include <vector>
 
 #include "../include/dsm.h"
@@ -41,6 +43,9 @@ class lock_queue {
     int acquire(int lock);
     int release(int lock);
 
+    // Before LAPI ends.
+    void close();
+
   private:
     lock_words &words_of(int node, int lock) const;
     lock_words &mine(int lock) const { return words_of(node_, lock); }
@@ -49,14 +54,18 @@ class lock_queue {
     int look_at(int node, int lock) const;
     bool somebody_is_lost(int lock) const;
     int wait_behind(int before, int lock) const;
-    int wait_for_link(int lock) const;
+    bool looks_lost(int lock, std::future<bool> &look) const;
+    int wait_for_link(int lock);
+    void keep(std::future<bool> look);
     int enter(int lock) const;
-    int leave(int lock) const;
+    int leave(int lock);
     int lose(int lock, int code) const;
 
     lapi_handle_t handle_ = 0;
     int node_ = 0;
     std::vector<lock_table *> tables_;
+    std::mutex looks_mutex_;
+    std::vector<std::future<bool>> looks_; // whose waiting is over; their threads end by themselves
 };
 
 } // namespace dsm
