@@ -86,7 +86,8 @@ typedef struct sea_config {
 
 /* Joins the job that the launcher made, or makes a job of one. `config` may be NULL. Not collective; call once, before
  * every other function but those marked "any time". On return the memory of all ranks can be used, also of ranks that
- * have not called it yet. A process that is forked from a rank is no rank: there every call gives SEA_ERR_STATE.
+ * have not called it yet. A process that is forked from a rank is no rank: there every call gives SEA_ERR_STATE. One
+ * that is forked in a handler ends, as by _exit(0), when it returns from that.
  * A job of one may be tried again after an error. Errors: SEA_ERR_STATE (called already, or a call that failed has used
  * up this rank's way into its job), SEA_ERR_LAUNCH, SEA_ERR_MEMORY, SEA_ERR_SYSTEM. */
 int sea_init(const sea_config *config);

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <unistd.h>
 #include <utility>
 
 namespace onesea::core {
@@ -186,12 +187,14 @@ void pull(handler_task &&task)
 }
 
 // Runs functions of the program, without the lock. What one throws ends the process (std::terminate), in whichever
-// thread it runs: no caller is prepared for it, and the origin would never get its answer.
+// thread it runs: no caller is prepared for it, and the origin would never get its answer. A process that was forked
+// there and comes back ends, too: it would go on as the rank, which it is not.
 template <class Function>
 void outside(locked &lock, Function run) noexcept
 {
     lock.unlock();
     run();
+    if (engine().state.load(std::memory_order_relaxed) == role::forked) _exit(0);
     lock.lock();
 }
 

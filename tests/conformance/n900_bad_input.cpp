@@ -5,6 +5,8 @@
 // pattern; after all ranks have tried everything on everybody the pattern is still there.
 #include "places.hpp"
 
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <sys/wait.h>
@@ -220,4 +222,48 @@ LIGHT_STEP(906, a_forked_process_is_no_rank)
     t.sync();
     CHECK_DATA(p.memory(), 64, 7);
     CHECK_OK(sea_fence_all());
+}
+
+namespace {
+
+std::atomic<pid_t> forked{0};
+
+void *fork_and_return(const sea_am *, sea_am_complete_fn *, void **)
+{
+    if (const pid_t child = fork()) forked = child;
+    return nullptr;
+}
+
+bool ends_by_itself(pid_t child)
+{
+    int status = -1;
+    for (int ms = 0; ms < 10'000; ++ms, usleep(1000))
+        if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    return false;
+}
+
+} // namespace
+
+// Run by the dispatcher, and by a thread of the program.
+LIGHT_STEP(907, a_process_forked_in_a_handler_ends_when_it_returns_there)
+{
+    constexpr int handler = 90;
+    CHECK_OK(sea_am_register(handler, fork_and_return, nullptr));
+    t.sync();
+    for (bool helps : {false, true}) {
+        forked = 0;
+        t.sync();
+        CHECK_OK(sea_am_send((t.rank + 1) % t.size, handler, nullptr, 0, nullptr, 0, nullptr));
+        while (forked == 0)
+            if (helps)
+                CHECK_OK(sea_poll());
+            else
+                usleep(1000);
+        CHECK(ends_by_itself(forked));
+        t.sync();
+    }
+    CHECK_OK(sea_fence_all());
+    CHECK_OK(sea_am_register(handler, nullptr, nullptr));
 }
