@@ -61,7 +61,25 @@ void mailbox::release(box *b)
 {
     std::lock_guard lock(mutex_);
     // Nothing more can come for a healthy team: each message belongs to a call, and calls end when they have theirs.
-    if (!b->broken) boxes_.erase(b->id);
+    if (!b->broken) {
+        boxes_.erase(b->id);
+        return;
+    }
+    b->freed = true;
+    let_memory_go(*b);
+}
+
+// Of a tombstone, when nothing is under way to or from there.
+void mailbox::let_memory_go(box &b)
+{
+    auto arrives = [](const receive &r) { return r.state.load(std::memory_order_relaxed) == receive::phase::arriving; };
+    auto comes = [](const auto &entry) { return !entry.second.whole; };
+    if (!b.freed || std::any_of(b.receives.begin(), b.receives.end(), arrives)) return;
+    if (std::any_of(b.early.begin(), b.early.end(), comes)) return;
+    if (std::atomic_ref(b.sent.value).load(std::memory_order_acquire) < b.started) return;
+    b.receives.clear();
+    b.early.clear();
+    b.scratch.clear();
 }
 
 void mailbox::begin(box *b, const signature &sign)
@@ -243,7 +261,9 @@ placement mailbox::store(box &b, const early_key &key, const signature &sign, co
 void mailbox::arrived(receive *r)
 {
     std::lock_guard lock(mutex_);
+    box &owner = *r->owner;
     set_here(*r);
+    let_memory_go(owner);
 }
 
 void mailbox::arrived(early_message *m)
@@ -251,12 +271,14 @@ void mailbox::arrived(early_message *m)
     std::unique_lock lock(mutex_);
     m->whole = true;
     receive *taker = m->taker;
-    if (!taker) return;
-    auto node = m->owner->early.extract(m->key);
+    box &owner = *m->owner;
+    if (!taker) return let_memory_go(owner);
+    auto node = owner.early.extract(m->key);
     lock.unlock();
     copy(taker->to, node.mapped().data.get(), taker->bytes);
     lock.lock(); // arriving_from() must not end, and with it the call, while this thread writes
     set_here(*taker);
+    let_memory_go(owner);
 }
 
 receive *mailbox::find_waiting(box &b, int source, std::uint32_t step)

@@ -13,7 +13,8 @@
 // that nobody talks to all of them.
 //
 // A box that is *broken* takes nothing any more; what comes for it is thrown away. It keeps the memory that transfers
-// in flight may still write to, and stays until clear(), also as a tombstone of a freed team.
+// in flight may still write to or read, and stays until clear(), also as a tombstone of a freed team; that has let go of
+// all else.
 //
 // Handlers run on any thread: all of it is under one mutex, except the fields that waiters look at.
 #pragma once
@@ -76,6 +77,7 @@ struct box {
     context_id id;
     bool owned = false; // a team of this process has it
     bool open = false;  // a call is running
+    bool freed = false; // a tombstone
     std::uint32_t sequence = 0;
     signature sign;
     std::deque<receive> receives; // of the running call
@@ -143,6 +145,7 @@ class mailbox {
     static receive *find_waiting(box &b, int source, std::uint32_t step);
     static void set_broken(box &b, int status, std::string reason);
     static void set_here(receive &r);
+    static void let_memory_go(box &b);
 };
 
 } // namespace onesea::coll

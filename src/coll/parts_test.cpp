@@ -193,5 +193,31 @@ TEST_F(MailboxTest, breaks_at_a_wrong_size_and_throws_away_what_comes_then)
     EXPECT_EQ(0u, mail.early_count(world_context));
 }
 
+TEST_F(MailboxTest, a_freed_team_that_broke_keeps_only_memory_that_may_still_be_written_to)
+{
+    const envelope some = letter(1, 0);
+    mail.begin(b, {});
+    mail.scratch(b, 1000);
+    mail.post(b, 3, 0, &value, sizeof value);
+    receive *arriving = mail.take_in(3, some, nullptr, sizeof value).matched;
+    ASSERT_NE(nullptr, arriving);
+    mail.break_down(b, SEA_ERR_DEAD, "rank 2 has ended");
+    mail.release(b);
+    EXPECT_EQ(1u, b->scratch.size());
+    mail.arrived(arriving);
+    EXPECT_TRUE(b->scratch.empty());
+    EXPECT_TRUE(b->receives.empty());
+    EXPECT_TRUE(b->broken);
+}
+
+TEST_F(MailboxTest, a_freed_team_that_broke_while_nothing_was_under_way_keeps_no_memory)
+{
+    mail.begin(b, {});
+    mail.scratch(b, 1000);
+    mail.break_down(b, SEA_ERR_DEAD, "rank 2 has ended");
+    mail.release(b);
+    EXPECT_TRUE(b->scratch.empty());
+}
+
 } // namespace
 } // namespace onesea::coll
