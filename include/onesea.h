@@ -436,7 +436,8 @@ int sea_counter_get(const sea_counter *counter, uint64_t *value);
 
 /* Waits up to `seconds` until the counter is at least `value`; the second form then subtracts `value` from it, in one
  * atomic step. SEA_ERR_TIMEOUT leaves it as it is. Only additions by operations, signals and sea_counter_set() wake a
- * sleeper at once; a plain store is found within 20 milliseconds. */
+ * sleeper at once; a plain store is found within 20 milliseconds. Whose additions are waited for is not known: that
+ * they cannot come any more, because a rank has ended or cannot be reached, ends no wait. */
 int sea_counter_wait(const sea_counter *counter, uint64_t value, double seconds);
 int sea_counter_take(sea_counter *counter, uint64_t value, double seconds);
 

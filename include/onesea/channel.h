@@ -21,7 +21,8 @@
  * owns a few hundred bytes at each end, and nothing when both ends are closed.
  *
  * Death. When the other rank has ended, what it sent in full can still be received; every other request ends at once
- * with SEA_ERR_DEAD.
+ * with SEA_ERR_DEAD. So it does with SEA_ERR_LINK when that rank cannot be reached any more, which a request finds out
+ * that waits for it.
  */
 #ifndef ONESEA_CHANNEL_H
 #define ONESEA_CHANNEL_H

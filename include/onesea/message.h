@@ -21,6 +21,10 @@
  * Data that is not mapped is told (SEA_ERR_ADDRESS) only where another rank of the node copies it out of the sender's
  * memory, of messages above 8 KiB. Elsewhere the sender's process reads it and faults, as at any other access.
  *
+ * Waiting. A rank that cannot be reached any more is found out by whoever waits for a message of it, though nothing of
+ * its own is under way there; who waits for any source asks one of the others after the other, each until it is given
+ * up, and hears SEA_ERR_LINK when that is so of all.
+ *
  * Errors that any call here may give beside those listed with it: SEA_ERR_INVALID (the team is none, or this rank is no
  * member of it; a tag below 0 that is not SEA_ANY_TAG; a null pointer), SEA_ERR_RANK (the team has no such member),
  * SEA_ERR_STATE.
@@ -69,7 +73,8 @@ int sea_message_receive(sea_team team, int member, int tag, void *buffer, size_t
 int sea_message_cancel(sea_op receive);
 
 /* Waits up to `seconds` (0: looks once) for a message that a receive with these arguments would take now, and leaves it
- * there. `info` may be NULL. Errors: SEA_ERR_TIMEOUT (there is none), SEA_ERR_DEAD as sea_message_receive(). */
+ * there. `info` may be NULL. Errors: SEA_ERR_TIMEOUT (there is none); SEA_ERR_DEAD,
+ * SEA_ERR_LINK as sea_message_receive(). */
 int sea_message_probe(sea_team team, int member, int tag, sea_message_info *info, double seconds);
 
 /* As sea_message_probe() with 0 seconds, but having found none is no error: *found says it. */

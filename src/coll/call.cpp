@@ -132,13 +132,11 @@ void call::wait_for(receive *r, std::uint64_t sends_left)
             if (c.self->settles_near(source, c.r, c.sends_left)) return true;
         if (c.all && c.self->settles_near(courier::anybody, c.r, c.sends_left)) return true;
         c.self->check_members();
-        c.self->ask_who_is_late();
         return c.self->broken();
     };
     if (is_settled(r, sends_left)) return;
     if (all_near_ && team_.world.look(ready, &wanted)) return;
     wanted.all = true;
-    next_ask_ = now_ns() + courier::ask_after;
     if (team_.world.wait(ready, &wanted, deadline_) != SEA_OK) break_down(SEA_ERR_TIMEOUT, "the time given has passed");
 }
 
@@ -155,16 +153,6 @@ void call::check_members()
             return break_down(SEA_ERR_LINK,
                               fmt::format("the way to rank {}, member {} of the team, was given up", rank, member));
     }
-}
-
-// Whose message does not come may be cut off, with nothing under way that would show it.
-void call::ask_who_is_late()
-{
-    if (next_ask_ == 0) return; // it has just begun to wait
-    const nanoseconds now = now_ns();
-    if (now < next_ask_) return;
-    next_ask_ = now + courier::ask_after;
-    for (int rank : team_.mail.awaited_from(&box_)) team_.world.ask(rank);
 }
 
 void call::break_down(int status, std::string reason) { team_.mail.break_down(&box_, status, std::move(reason)); }
@@ -197,7 +185,7 @@ void call::let_transfers_end()
         auto &self = *static_cast<call *>(argument);
         if (self.unfinished_sends() > 0) return false;
         for (int rank : self.team_.mail.arriving_from(&self.box_))
-            if (self.team_.world.alive(rank)) return false;
+            if (self.team_.world.alive(rank) && !self.team_.world.is_cut_off(rank)) return false;
         return true;
     };
     team_.world.wait(over, this, deadline_);

@@ -75,13 +75,11 @@ class call {
     nanoseconds deadline_;
     std::uint32_t phase_ = 0;
     bool all_near_ = true; // nothing else is expected
-    nanoseconds next_ask_ = 0;
     std::uint64_t unfinished_sends() const;
     void wait_for(receive *r, std::uint64_t sends_left);
     bool is_settled(const receive *r, std::uint64_t sends_left) const;
     bool settles_near(int source, const receive *r, std::uint64_t sends_left);
     void check_members();
-    void ask_who_is_late();
     void let_transfers_end();
     void tell_others() const;
 };

@@ -7,8 +7,7 @@
 
 #include <atomic>
 #include <cstring>
-#include <mutex>
-#include <vector>
+#include <set>
 
 namespace onesea::coll {
 namespace {
@@ -65,47 +64,8 @@ bool on_arrival(int source, std::span<const std::byte> header, std::span<const s
     return true;
 }
 
-// Whose links were given up. Under the lock of the engine where it grows, and its own.
-struct cut_off_ranks {
-    std::mutex mutex;
-    std::vector<int> all;
-    std::atomic<std::uint32_t> count = 0;
-
-    void add(int rank)
-    {
-        std::lock_guard lock(mutex);
-        all.push_back(rank);
-        count.store(std::uint32_t(all.size()), std::memory_order_release);
-    }
-    int at(std::uint32_t i)
-    {
-        std::lock_guard lock(mutex);
-        return all[i];
-    }
-    void clear()
-    {
-        std::lock_guard lock(mutex);
-        all.clear();
-        count = 0;
-    }
-};
-
-cut_off_ranks &the_cut_off()
-{
-    static auto *ranks = new cut_off_ranks; // never destroyed, as the mailbox
-    return *ranks;
-}
-
-void on_gone(int rank, int status)
-{
-    if (status != SEA_ERR_LINK) return; // who has ended is in the log of all that have
-    the_cut_off().add(rank);
-    core::nudge(core::engine_held);
-}
-
 const bool registered = [] {
-    core::add_progress_source({nullptr, nullptr, on_gone});
-    core::add_lifecycle([] {}, [] { the_cut_off().clear(); });
+    core::add_progress_source({nullptr, nullptr, nullptr, [](std::set<int> &ranks) { the_mailbox().awaited(ranks); }});
     core::register_am_beside(core::am_collective, on_message, nullptr);
     core::set_arrival_function(core::am_collective, on_arrival);
     return true;
@@ -176,9 +136,9 @@ bool core_courier::look(bool (*ready)(void *), void *argument)
 
 bool core_courier::alive(int rank) { return core::alive(rank); }
 int core_courier::node_of(int rank) { return sea_node_of(rank); }
-void core_courier::ask(int rank) { core::ask(rank); }
-std::uint32_t core_courier::cut_off() { return the_cut_off().count.load(std::memory_order_acquire); }
-int core_courier::cut_off_rank(std::uint32_t i) { return the_cut_off().at(i); }
+std::uint32_t core_courier::cut_off() { return core::cut_off(); }
+int core_courier::cut_off_rank(std::uint32_t i) { return core::cut_off_rank(i); }
+bool core_courier::is_cut_off(int rank) { return core::is_cut_off(rank); }
 std::uint32_t core_courier::ended() { return core::ended(); }
 int core_courier::ended_rank(std::uint32_t i) { return core::ended_rank(i); }
 

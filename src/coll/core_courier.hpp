@@ -17,9 +17,9 @@ class core_courier final : public courier {
     bool look(bool (*ready)(void *), void *argument) override;
     bool alive(int rank) override;
     int node_of(int rank) override;
-    void ask(int rank) override;
     std::uint32_t cut_off() override;
     int cut_off_rank(std::uint32_t i) override;
+    bool is_cut_off(int rank) override;
     std::uint32_t ended() override;
     int ended_rank(std::uint32_t i) override;
 };

@@ -18,7 +18,7 @@ class courier {
     virtual int send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent) = 0;
 
     // Makes progress until ready(argument), at the latest until the deadline (SEA_ERR_TIMEOUT). Calls ready again after
-    // nudge(), after sent counters, ended() or cut_off() grew, and within ask_after if there are ways that may be cut.
+    // nudge(), after sent counters, ended() or cut_off() grew, and now and then.
     virtual int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) = 0;
     virtual void nudge() = 0;
 
@@ -33,12 +33,10 @@ class courier {
 
     virtual bool alive(int rank) = 0;
     virtual int node_of(int rank) = 0;
-    // The caller waits for something of that rank and has for long: if the way there is cut, it is found out.
-    virtual void ask(int) {}
-    static constexpr nanoseconds ask_after = 5'000'000'000; // core::longest_silence
     // To how many ranks the way was given up so far, and to which as the i-th of them, i < cut_off().
     virtual std::uint32_t cut_off() { return 0; }
     virtual int cut_off_rank(std::uint32_t) { return -1; }
+    virtual bool is_cut_off(int) { return false; }
     // How many ranks have left or died so far, and which was the i-th of them, i < ended().
     virtual std::uint32_t ended() = 0;
     virtual int ended_rank(std::uint32_t i) = 0;

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
-#include <unordered_set>
 #include <vector>
 
 namespace onesea::coll {
@@ -26,7 +25,6 @@ struct leaving {
     std::optional<leave_state> state;
     std::optional<leave_state::action> found; // by the condition of the wait, for the one who waits
     int ranks = 0;                            // when it was found
-    std::unordered_set<int> unreachable;      // whose link was given up
 
     leave_state &get() // the first message may come before this rank is ready to leave
     {
@@ -63,7 +61,7 @@ bool something_to_do(void *)
     auto &l = the_leaving();
     std::lock_guard lock(l.mutex);
     l.ranks = sea_size();
-    auto reachable = [&l](int rank) { return !l.unreachable.contains(rank); };
+    auto reachable = [](int rank) { return !core::is_cut_off(rank); };
     auto a = l.get().next({l.ranks, core::world_size(), sea_nodes(), core::alive, sea_node_of, reachable});
     if (a.what == leave_state::step::wait) return false;
     l.found = std::move(a);
@@ -109,20 +107,8 @@ int leave(nanoseconds deadline)
     }
 }
 
-void on_gone(int rank, int status)
-{
-    if (status != SEA_ERR_LINK) return; // who has ended is not alive
-    auto &l = the_leaving();
-    {
-        std::lock_guard lock(l.mutex);
-        l.unreachable.insert(rank);
-    }
-    core::nudge(core::engine_held);
-}
-
 const bool registered = [] {
     core::register_internal_am(core::am_leave, on_leave, nullptr);
-    core::add_progress_source({nullptr, nullptr, on_gone});
     core::set_leave_barrier(leave);
     return true;
 }();

@@ -157,13 +157,14 @@ std::vector<int> mailbox::arriving_from(box *b)
     return sources;
 }
 
-std::vector<int> mailbox::awaited_from(box *b)
+void mailbox::awaited(std::set<int> &ranks)
 {
-    std::vector<int> sources;
     std::lock_guard lock(mutex_);
-    for (receive &r : b->receives)
-        if (r.state.load(std::memory_order_relaxed) != receive::phase::here) sources.push_back(r.source);
-    return sources;
+    for (const auto &[id, b] : boxes_) {
+        if (!b->open || b->broken) continue;
+        for (const receive &r : b->receives)
+            if (r.state.load(std::memory_order_relaxed) != receive::phase::here) ranks.insert(r.source);
+    }
 }
 
 void mailbox::clear()

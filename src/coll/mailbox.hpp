@@ -13,8 +13,8 @@
 // that nobody talks to all of them.
 //
 // A box that is *broken* takes nothing any more; what comes for it is thrown away. It keeps the memory that transfers
-// in flight may still write to or read, and stays until clear(), also as a tombstone of a freed team; that has let go of
-// all else.
+// in flight may still write to or read, and stays until clear(), also as a tombstone of a freed team; that has let go
+// of all else.
 //
 // Handlers run on any thread: all of it is under one mutex, except the fields that waiters look at.
 #pragma once
@@ -27,6 +27,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -121,8 +122,8 @@ class mailbox {
     void break_down(box *b, int status, std::string reason); // the first reason stays
     std::vector<int> give_up(box *b);                        // who is to be told of it now
     std::vector<int> arriving_from(box *b);                  // ranks
-    std::vector<int> awaited_from(box *b);                   // the same, and those of which nothing has come
     void clear();
+    void awaited(std::set<int> &ranks); // adds those of which calls wait for messages
 
     // ---- by handlers ----
     // `data`: what travelled in the header; else `bytes` of data follow if the placement says where.

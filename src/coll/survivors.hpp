@@ -7,13 +7,20 @@ namespace onesea::coll {
 
 class survivors {
   public:
-    // Have all `n` members but `me` (a rank) ended? rank_of(member); alive(rank). False for a list of one.
+    // The first of `n` members but `me` (a rank) that has not ended; -1: all have. rank_of(member); alive(rank).
+    template <class RankOf, class Alive>
+    int first_but(int me, int n, RankOf &&rank_of, Alive &&alive)
+    {
+        for (; first_ < n; ++first_)
+            if (const int rank = rank_of(first_); rank != me && alive(rank)) return rank;
+        return -1;
+    }
+
+    // Have all but `me` ended? False for a list of one.
     template <class RankOf, class Alive>
     bool nobody_but(int me, int n, RankOf &&rank_of, Alive &&alive)
     {
-        for (; first_ < n; ++first_)
-            if (const int rank = rank_of(first_); rank != me && alive(rank)) return false;
-        return n > 1;
+        return n > 1 && first_but(me, n, rank_of, alive) < 0;
     }
 
   private:

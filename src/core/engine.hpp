@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/function_ref.hpp"
 #include "base/transport.hpp"
+#include "core/cut_off.hpp"
 #include "core/engine_lock.hpp"
 #include "core/handlers.hpp"
 #include "core/internal.hpp"
@@ -146,6 +147,7 @@ class engine_state final : public sink {
     std::uint64_t messages_in_frames = 0;                                 // sent
     std::uint32_t seen_membership = 0, seen_ended = 0; // how far this process has followed who came and ended
     int seen_ranks = 0;
+    cut_off_ranks cut_off;
     sea_death_fn on_death = nullptr;
     void *on_death_context = nullptr;
     sea_error_fn on_error = nullptr;
@@ -200,6 +202,7 @@ void receive_upper(int source, const frame &head, std::span<const std::byte> pay
 bool poll_sources();
 nanoseconds sources_rest();
 void tell_sources(int rank, int status);
+void ask_sources_for_awaited(std::set<int> &ranks);
 
 // ---- completion.cpp: all under the lock ----
 
@@ -247,6 +250,9 @@ bool line_stands(const peer &p);   // what waits in line there waits for an open
 bool held_by_order(operation *op); // it could start, but waits in line: it will be among the startable
 void order_started(operation *op); // its parts, or more of them, are on their way
 void order_ended(operation *op);
+
+// ---- silence.cpp: between two looks, and so between two rounds of progress of who waits for other nodes ----
+inline constexpr nanoseconds longest_silence = 5'000'000'000;
 
 // ---- progress.cpp ----
 

@@ -220,4 +220,10 @@ void tell_sources(int rank, int status)
         if (s.gone) s.gone(rank, status);
 }
 
+void ask_sources_for_awaited(std::set<int> &ranks)
+{
+    for (const progress_source &s : sources())
+        if (s.awaited) s.awaited(ranks);
+}
+
 } // namespace onesea::core

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,12 +49,6 @@ int send_untold(int rank, int id, const void *header, std::size_t header_bytes, 
                 std::size_t data_bytes);
 // The most data that it takes beside such a header.
 std::size_t most_untold(int rank, std::size_t header_bytes);
-
-// For who waits for something of that rank other than the end of an operation, which core looks after itself: if the
-// way there is cut, its link will be given up, though nothing else goes there. Not more often than each
-// longest_silence.
-void ask(int rank);
-inline constexpr nanoseconds longest_silence = 5'000'000'000;
 
 // Calls: messages whose end brings an answer, so that nothing but a request and its answer travels.
 
@@ -142,6 +137,12 @@ std::uint32_t ended();
 int ended_rank(std::uint32_t i);
 bool end_was_told(int rank, std::uint32_t told); // it has ended, and was among the first `told` that did
 std::uint32_t ends_told(engine_held_t); // of how many of them the progress sources have been told, this one included
+
+// To how many ranks the way was given up so far, and to which as the i-th of them; wait_until() calls `ready` after the
+// number has grown. A rank to which it was may live or not.
+std::uint32_t cut_off();
+int cut_off_rank(std::uint32_t i);
+bool is_cut_off(int rank);
 
 // The engine lock, for the functions below that want it held. A lock of an upper layer is taken inside it, never
 // around.
@@ -232,6 +233,9 @@ struct progress_source {
     nanoseconds (*rest)();
     // The rank has ended (SEA_ERR_DEAD), or its link was given up (SEA_ERR_LINK). Under the lock.
     void (*gone)(int rank, int status);
+    // Adds those of whom something is waited for now, other than the end of an operation towards them. Rarely, under
+    // the lock. If the way to one of them is cut, its link will be given up, though nothing else goes there.
+    void (*awaited)(std::set<int> &ranks) = nullptr;
 };
 // By static initialisers.
 void add_progress_source(const progress_source &source);

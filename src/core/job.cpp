@@ -222,6 +222,7 @@ void tear_down()
         for (unsigned s = 0; s < e.arena.header().slots; ++s)
             if (e.arena.slot_at(s).doorbell >= 0) ::close(e.arena.slot_at(s).doorbell);
     e.peers.clear();
+    e.cut_off.clear();
     e.last_peer = nullptr;
     e.arena = shm::arena();
 }

@@ -29,8 +29,10 @@ void rank_is_gone(int rank)
 
 void engine_state::unreachable(int source)
 {
+    cut_off.add(source);
     fail_operations_on(source, SEA_ERR_LINK);
     tell_sources(source, SEA_ERR_LINK);
+    nudge(engine_held);
 }
 
 void fail_operations_on(int rank, int status)
@@ -52,6 +54,9 @@ bool alive(int rank) { return engine().arena.ranks().alive(rank); }
 std::uint32_t ended() { return engine().arena.ranks().ended(); }
 std::uint32_t ends_told(engine_held_t) { return engine().seen_ended; }
 int ended_rank(std::uint32_t i) { return engine().arena.ranks().ended_rank(i); }
+std::uint32_t cut_off() { return engine().cut_off.count(); }
+int cut_off_rank(std::uint32_t i) { return engine().cut_off.at(i); }
+bool is_cut_off(int rank) { return engine().cut_off.contains(rank); }
 bool end_was_told(int rank, std::uint32_t told) { return engine().arena.ranks().end_was_told(rank, told); }
 
 void check_membership()

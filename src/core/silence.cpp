@@ -3,7 +3,9 @@
 //
 // What this rank sent may be acknowledged when that happens. Nothing of its own is under way then; only the target,
 // whose answer does not arrive, gives the link up, and cannot tell. So something goes now and then to the ranks of
-// other nodes that owe an answer for long. When that is not acknowledged either, this side gives the link up, too.
+// other nodes that owe an answer for long, or of which a layer above waits for something. When that is not acknowledged
+// either, this side gives the link up, too. It is looked for in rounds of progress, so who waits makes one at least as
+// often.
 #include "core/engine.hpp"
 
 #include <set>
@@ -25,17 +27,20 @@ void ask(transport &net, int rank)
     net.send(rank, m);
 }
 
-// Of operations that were there already when it was looked before.
-std::set<int> who_owes_answers()
+// Of operations, those that were there already when it was looked before.
+std::set<int> who_is_awaited()
 {
     auto &e = engine();
     std::set<int> ranks;
+    ask_sources_for_awaited(ranks);
     e.operations.for_each_unfinished([&](operation *op) {
         if (op->state != operation::phase::active || !op->awaits_reply || !std::exchange(op->looked_after, true))
             return;
         for (int rank : {op->target, op->also})
-            if (rank >= 0 && e.route(rank) == e.net.get()) ranks.insert(rank);
+            if (rank >= 0) ranks.insert(rank);
     });
+    std::erase_if(
+        ranks, [&e](int rank) { return rank == e.rank || e.route(rank) != e.net.get() || e.cut_off.contains(rank); });
     return ranks;
 }
 
@@ -45,7 +50,7 @@ bool look_after_answers()
     auto &e = engine();
     if (!e.net || e.sleep.last_look < next) return false;
     next = e.sleep.last_look + longest_silence;
-    for (int rank : who_owes_answers()) ask(*e.net, rank);
+    for (int rank : who_is_awaited()) ask(*e.net, rank);
     return false;
 }
 
@@ -56,14 +61,5 @@ const bool registered = [] {
 }();
 
 } // namespace
-
-void ask(int rank)
-{
-    locked lock = enter();
-    transport *t = engine().route(rank);
-    if (!t || t != engine().net.get()) return;
-    ask(*t, rank);
-    started();
-}
 
 } // namespace onesea::core

@@ -23,7 +23,8 @@ const bool registered = [] {
         },
         [] { the_office().close(); });
     core::add_progress_source({[] { return the_office().poll(); }, [] { return the_office().rest(); },
-                               [](int rank, int status) { the_office().gone(rank, status); }});
+                               [](int rank, int status) { the_office().gone(rank, status); },
+                               [](std::set<int> &ranks) { the_office().awaited(ranks); }});
     core::set_frame_function(core::upper::message, [](const core::upper_frame &f) { the_office().on_frame(f); });
     return true;
 }();
@@ -239,7 +240,10 @@ int wait_to_see(const char *function, sea_team team, int member, int tag, sea_me
         sea_poll();
         look(&l);
     }
-    if (l.status == SEA_ERR_TIMEOUT && seconds != 0) the_office().wait_for_arrival(look, &l, seconds);
+    if (l.status == SEA_ERR_TIMEOUT && seconds != 0) {
+        const office::sight sight{l.want, l.from.team.get()};
+        the_office().wait_for_arrival(sight, look, &l, seconds);
+    }
     switch (l.status) {
     case SEA_OK:
         return SEA_OK;

@@ -39,6 +39,7 @@ class core_courier final : public channel_courier {
     {
         core::end_external(core::engine_held, operation, status, text);
     }
+    bool is_cut_off(int rank) override { return core::is_cut_off(rank); }
 
   private:
     static void fetched(void *fetch, int status);
@@ -175,7 +176,8 @@ const bool registered = [] {
     core::set_frame_function(core::upper::channel, on_frame);
     core::add_progress_source({[] { return cancelled().carry_out(); },
                                [] { return cancelled().any() ? nanoseconds(0) : never; },
-                               [](int rank, int status) { table().gone(rank, status); }});
+                               [](int rank, int status) { table().gone(rank, status); },
+                               [](std::set<int> &ranks) { table().awaited(ranks); }});
     core::add_lifecycle([] {}, [] { table().clear(); });
     return true;
 }();

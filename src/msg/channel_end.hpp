@@ -62,6 +62,8 @@ class channel_courier {
     // Ends an operation of this rank; one that has ended already is passed over.
     virtual void end(std::uint64_t operation, int status, const std::string &text) = 0;
 
+    virtual bool is_cut_off(int rank) = 0; // the way there was given up
+
   protected:
     ~channel_courier() = default;
 };
@@ -89,6 +91,7 @@ class channel_end {
     bool sends() const { return sends_; }
     std::uint64_t index() const { return index_; }
     bool open() const { return open_; } // no close has been asked for
+    bool waits() const { return !requests_.empty(); }
 
     // Around every use: calls come back, and only the outermost may forget the end. leave(): it has to.
     void enter() { ++inside_; }

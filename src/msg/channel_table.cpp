@@ -65,7 +65,7 @@ sea_channel channel_table::open(int peer, bool sends)
         e.on_open();
         if (closed) e.on_closed();
     }
-    if (unreachable_.contains(peer)) visit(e, [](channel_end &end) { end.on_gone(SEA_ERR_LINK); });
+    if (outside_.is_cut_off(peer)) visit(e, [](channel_end &end) { end.on_gone(SEA_ERR_LINK); });
     return name;
 }
 
@@ -153,14 +153,16 @@ void channel_table::hear_early(const wire_name &wire, channel_note note, std::ui
 void channel_table::gone(int rank, int status)
 {
     std::erase_if(early_, [&](const auto &e) { return e.first.peer == rank; });
-    if (status == SEA_ERR_LINK) // of the dead, of whom there may be a million, the rank table knows
-        unreachable_.insert(rank);
-    else
-        unreachable_.erase(rank);
     std::vector<sea_channel> hit;
     for (const auto &[name, e] : by_name_)
         if (e->peer() == rank) hit.push_back(name);
     for (sea_channel name : hit) visit(name, [&](channel_end &e) { e.on_gone(status); });
+}
+
+void channel_table::awaited(std::set<int> &ranks) const
+{
+    for (const auto &[name, e] : by_name_)
+        if (e->waits()) ranks.insert(e->peer());
 }
 
 void channel_table::clear()
@@ -168,7 +170,6 @@ void channel_table::clear()
     by_name_.clear();
     by_wire_.clear();
     early_.clear();
-    unreachable_.clear();
     for (auto &numbers : next_) numbers.clear();
 }
 

@@ -13,8 +13,8 @@
 #include "msg/channel_end.hpp"
 
 #include <memory>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace onesea::msg {
@@ -35,6 +35,7 @@ class channel_table {
     void receive(int source, std::uint8_t note, std::uint64_t index, std::uint64_t id,
                  std::span<const std::byte> payload);
     void gone(int rank, int status);
+    void awaited(std::set<int> &ranks) const; // adds the other ranks of ends with requests
     void clear();
 
     std::size_t ends() const { return by_name_.size(); }
@@ -61,7 +62,6 @@ class channel_table {
     std::unordered_map<wire_name, sea_channel, wire_hash> by_wire_;
     std::unordered_map<wire_name, early, wire_hash> early_;
     std::unordered_map<int, std::uint64_t> next_[2]; // by peer; [1]: this rank sends
-    std::unordered_set<int> unreachable_;            // ranks that live
 
     channel_end *end(sea_channel name);
     // Lets `use` work on an end and forgets the end if it is over then.

@@ -30,6 +30,7 @@ struct member final : channel_courier {
     std::map<std::uint64_t, operation> operations;
     std::map<std::uint64_t, std::function<void()>> dependents; // run inside the end of an operation
     std::uint64_t last = 0;
+    std::set<int> cut_off;
 
     member(world &w, int rank) : all(w), me(rank) {}
     std::size_t room(int) override { return 1000; }
@@ -45,6 +46,7 @@ struct member final : channel_courier {
         ++op.ends;
         if (auto next = dependents.extract(id)) next.mapped()();
     }
+    bool is_cut_off(int rank) override { return cut_off.contains(rank); }
 
     std::uint64_t run(sea_channel name, channel_request r)
     {
@@ -361,11 +363,30 @@ TEST(channel, the_death_of_the_receiver_ends_all_requests_of_the_sender)
 TEST(channel, an_end_opened_after_its_peer_became_unreachable_is_told_so)
 {
     pair p;
+    p.a.cut_off.insert(1);
     p.a.table.gone(1, SEA_ERR_LINK);
     const sea_channel late = p.a.table.open(1, true);
     auto small = message(10, 1);
     EXPECT_EQ(SEA_ERR_LINK, p.a.status(p.a.send(late, small)));
     EXPECT_EQ(SEA_ERR_LINK, p.a.status(p.a.close(late)));
+}
+
+TEST(channel, tells_of_whom_its_requests_wait_for_something)
+{
+    pair p;
+    std::vector<std::byte> buffer(10);
+    std::set<int> ranks;
+    p.b.table.awaited(ranks);
+    EXPECT_TRUE(ranks.empty());
+    p.b.receive(p.to, buffer, nullptr);
+    p.b.table.awaited(ranks);
+    EXPECT_EQ(std::set<int>{0}, ranks);
+    auto small = message(10, 1);
+    p.a.send(p.from, small);
+    p.all.settle();
+    ranks.clear();
+    p.b.table.awaited(ranks);
+    EXPECT_TRUE(ranks.empty());
 }
 
 TEST(channel, a_request_that_is_held_back_holds_those_behind_it)

@@ -97,7 +97,7 @@ struct graph {
     std::shared_ptr<core::put_counts> puts = std::make_shared<core::put_counts>();
     std::vector<int> ranks; // of the team, sorted; empty: all of the world
     std::uint64_t step = 0; // started
-    bool under_way = false;
+    std::atomic<bool> under_way = false;
     bool half_started = false; // its releases are out
     bool leaving = false;      // the neighbours have been told
     bool failure_told = false;

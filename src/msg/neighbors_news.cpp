@@ -89,6 +89,16 @@ void link_ended(int rank)
     if (any) core::nudge(core::engine_held);
 }
 
+// A step that is under way may need something of any of them.
+void awaited(std::set<int> &ranks)
+{
+    listeners &l = all_listeners();
+    std::lock_guard lock(l.mutex);
+    for (const graph *g : l.graphs)
+        for (const graph::neighbour &n : g->neighbours)
+            if ((g->busy || g->under_way) && !n.told.left && !n.told.lost) ranks.insert(n.rank);
+}
+
 void tell_all(const graph &g, notice what, std::uint64_t id)
 {
     const core::locked lock = core::enter();
@@ -100,9 +110,11 @@ void tell_all(const graph &g, notice what, std::uint64_t id)
 
 const bool registered = [] {
     core::set_frame_function(core::upper::neighbors, on_frame);
-    core::add_progress_source({nullptr, nullptr, [](int rank, int status) {
+    core::add_progress_source({nullptr, nullptr,
+                               [](int rank, int status) {
                                    if (status == SEA_ERR_LINK) link_ended(rank);
-                               }});
+                               },
+                               awaited});
     return true;
 }();
 

@@ -139,7 +139,7 @@ void office::keep(letter *l)
 {
     used_ += sizeof(letter) + (l->stays ? 0 : l->bytes);
     matcher_.keep(l);
-    if (lookers_.load(std::memory_order_relaxed) == 0) return;
+    if (looked_for_.empty()) return;
     nudge_ = true;
     work_.store(true, std::memory_order_relaxed);
 }
@@ -259,12 +259,17 @@ bool office::is_lost(int rank) const
     return found != remotes_.end() && found->second.broken;
 }
 
-bool office::nobody_left(coll::team *team)
+int office::first_left(coll::team *team)
 {
     coll::survivors &left = team ? team->left : world_left_;
-    return left.nobody_but(
+    return left.first_but(
         me_, team ? team->who.size() : core::world_size(), [&](int i) { return team ? team->who.rank(i) : i; },
         [this](int rank) { return !is_lost(rank); });
+}
+
+bool office::nobody_left(coll::team *team)
+{
+    return (team ? team->who.size() : core::world_size()) > 1 && first_left(team) < 0;
 }
 
 // Why nothing will come any more for this pattern; SEA_OK: something may. Lanes are to be looked at after it.
@@ -367,12 +372,31 @@ bool office::find_taken(std::uint64_t number, pattern *what, std::shared_ptr<col
     return true;
 }
 
-void office::wait_for_arrival(bool (*ready)(void *), void *argument, double seconds)
+class office::looking {
+  public:
+    looking(office &all, const sight &of) : all_(all), of_(of)
+    {
+        guard held(all_.lock_);
+        all_.looked_for_.push_back(&of_);
+    }
+    ~looking()
+    {
+        guard held(all_.lock_);
+        std::erase(all_.looked_for_, &of_);
+    }
+    looking(const looking &) = delete;
+    looking &operator=(const looking &) = delete;
+
+  private:
+    office &all_;
+    const sight &of_;
+};
+
+void office::wait_for_arrival(const sight &of, bool (*ready)(void *), void *argument, double seconds)
 {
     const nanoseconds deadline = seconds < 0 ? never : now_ns() + nanoseconds(std::min(seconds, 1e9) * 1e9);
-    lookers_.fetch_add(1);
+    const looking here(*this, of);
     core::wait_until(ready, argument, deadline);
-    lookers_.fetch_sub(1);
 }
 
 int office::look(const pattern &want, const std::shared_ptr<coll::team> &team, sea_message_info *info,

@@ -44,6 +44,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -86,7 +87,12 @@ class office {
     // The earliest message; with `number`, it is taken. SEA_OK, SEA_ERR_TIMEOUT (there is none, no text), SEA_ERR_DEAD.
     int look(const pattern &want, const std::shared_ptr<coll::team> &team, sea_message_info *info,
              std::uint64_t *number);
-    void wait_for_arrival(bool (*ready)(void *argument), void *argument, double seconds);
+    // What a thread waits to see.
+    struct sight {
+        const pattern &want;
+        coll::team *team;
+    };
+    void wait_for_arrival(const sight &of, bool (*ready)(void *argument), void *argument, double seconds);
     // What a taken message looks like; false: there is none of that number.
     bool find_taken(std::uint64_t number, pattern *what, std::shared_ptr<coll::team> *team);
 
@@ -101,6 +107,7 @@ class office {
     bool poll();
     nanoseconds rest();
     void gone(int rank, int status);
+    void awaited(std::set<int> &ranks);
     void on_frame(const core::upper_frame &frame);
 
   private:
@@ -163,9 +170,10 @@ class office {
     unsigned turn_ = 0;           // which lane is looked at first
     std::size_t operations_posted_ = 0;
     coll::survivors world_left_;
-    std::uint32_t told_ = 0;      // how many of the ends in core's list gone() has seen
-    int last_loss_ = SEA_OK;      // what it was told last
-    std::atomic<int> lookers_{0}; // threads that wait in probe or take
+    std::uint32_t told_ = 0;                // how many of the ends in core's list gone() has seen
+    int last_loss_ = SEA_OK;                // what it was told last
+    std::vector<const sight *> looked_for_; // by threads that wait in probe or take
+    class looking;
 
     // For settle().
     std::atomic<bool> work_{false};
@@ -221,8 +229,9 @@ class office {
     void keep(letter *l);
     void forget(letter *l);
     bool has_ended(int rank) const;
-    bool is_lost(int rank) const;       // or cannot be reached any more
-    bool nobody_left(coll::team *team); // nullptr: SEA_TEAM_WORLD
+    bool is_lost(int rank) const;     // or cannot be reached any more
+    int first_left(coll::team *team); // of the others; -1: nobody. nullptr: SEA_TEAM_WORLD
+    bool nobody_left(coll::team *team);
     int end_of_sources(const pattern &want, coll::team *team);
     static std::string end_text(const request &r);
 

@@ -195,12 +195,27 @@ void office::gone(int rank, int status)
             unpost(r);
             finish(r, status);
         });
-        if (lookers_.load() > 0) {
+        if (!looked_for_.empty()) {
             nudge_ = true;
             work_.store(true);
         }
     }
     settle(core::engine_held);
+}
+
+// Of several, any of which would do, one after the other: it is the last one that counts.
+void office::awaited(std::set<int> &ranks)
+{
+    if (!open_) return;
+    guard held(lock_);
+    auto add = [&](const pattern &want, coll::team *team) {
+        const int rank = want.source == anything ? first_left(team) : want.source;
+        if (rank >= 0) ranks.insert(rank);
+    };
+    matcher_.for_each_posted([&](posted *p) { add(p->want, static_cast<request *>(p)->team.get()); });
+    for (const sight *s : looked_for_) add(s->want, s->team);
+    for (const auto &[rank, r] : remotes_)
+        if (r.whole > 0) ranks.insert(rank); // the rest of a message
 }
 
 } // namespace onesea::msg
