@@ -81,6 +81,7 @@ inline constexpr std::uint64_t least_probe = millisecond; // a descheduled peer 
 inline constexpr std::uint64_t most_probe = 500 * millisecond;    // doubling ends here
 inline constexpr std::uint64_t least_reorder = 200 * microsecond; // time threshold of loss, lower bound
 inline constexpr unsigned packet_threshold = 3;                   // RFC 9002, 6.1.1
+inline constexpr std::uint8_t patient_rounds = 16; // with losses, after a packet that was only late (RFC 8985, 6.2)
 inline constexpr std::uint64_t active_time =
     50 * millisecond; // a link that is silent for longer has no share of the buffer
 inline constexpr std::uint64_t retry_send = 100 * microsecond; // after EAGAIN or ENOBUFS

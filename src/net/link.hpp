@@ -173,9 +173,10 @@ class link {
     ring_queue<piece> again_; // to be sent again
     ring_queue<sent_packet> sent_;
     std::uint64_t next_packet_ = 0;
-    std::size_t in_flight_ = 0; // bytes, charged
+    std::uint32_t in_flight_ = 0; // bytes, charged
     std::uint32_t peer_grant_ = first_grant;
     std::uint32_t room_; // of what all links of the process may have under way
+    reordering reordering_;
     round_trip rtt_;
     congestion_window congestion_;
     unsigned unanswered_probes_ = 0;
@@ -200,6 +201,7 @@ class link {
     bool last_asked_ : 1 = false;                      // for an acknowledgement: the newest packet
     bool hurried_ : 1 = false;                         // somebody waits: one has to ask
     bool rest_follows_ : 1 = false;
+    bool late_in_ : 1 = false; // a packet behind those that one word tells of
     std::uint8_t asked_ = 0;
     bool any_in_ = false, ack_now_ = false;
     bool company_over_ = false;     // an acknowledgement has ended the wait for company
@@ -262,8 +264,9 @@ class link {
     void drop_front_bundle();
     void settle_ready();
     void drop_acked();
+    void drop_copies();
     void take_ack(const ack_view &ack, std::uint64_t now);
-    void packet_acked(sent_packet &p);
+    void packet_acked(sent_packet &p, std::uint64_t now);
     void suspect(sent_packet &p, std::uint64_t now);
     void confirm_losses();
     void note_round_trip(std::uint64_t ns, std::uint64_t peer_delay);

@@ -343,3 +343,36 @@ TEST(link, tells_of_all_that_came_behind_a_gap_with_the_answers)
         EXPECT_EQ(net.at(1).counts().packets_lost, 0u) << borrowed;
     }
 }
+
+// Another implementation may write more or fewer than this one. `executed` counts whatever they say.
+TEST(link, understands_acknowledgements_with_any_number_of_words)
+{
+    ASSERT_TRUE(crypto_ready());
+    constexpr unsigned packets = 5;
+    const std::vector<std::uint64_t> ones(max_ack_words, ~std::uint64_t(0));
+    for (unsigned words = 0; words <= max_ack_words; ++words)
+        for (bool executed : {false, true}) {
+            side to, back;
+            simnet net(1, {}, back, to);
+            net.set_verdict([](int, unsigned) { return false; });
+            told messages[packets];
+            for (told &m : messages) {
+                net.send(0, m.message(false));
+                net.flush(0);
+            }
+            packet_view v;
+            v.header.ack_bytes = std::uint16_t(ack_fixed_bytes + 8 * words);
+            v.ack.fixed.largest = packets - 1;
+            v.ack.fixed.executed = executed ? packets : 0;
+            v.ack.fixed.window = first_grant;
+            v.ack.words = reinterpret_cast<const std::byte *>(ones.data());
+            v.ack.count = words;
+            ASSERT_TRUE(net.at(0).receive(v, net.now()));
+            const unsigned missing = words || executed ? 0 : packets - 1;
+            unsigned ended = 0;
+            for (const told &m : messages) ended += m.status == SEA_OK;
+            EXPECT_EQ(ended, packets - missing) << words;
+            EXPECT_EQ(net.at(0).idle(), missing == 0) << words;
+            net.at(0).settle_all(SEA_OK);
+        }
+}

@@ -27,7 +27,7 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
     last_heard_ = now;
     silence_ = 0;
     if (packet.header.flags & packet_flags::bundle) {
-        const bool gap = any_in_ && number > largest_in_ + 1;
+        const bool gap = any_in_ && number != largest_in_ + 1; // or what had been missing, for which the sender waits
         take_bundle(packet);
         // Not earlier: what goes while it is executed does not acknowledge it.
         ack_now_ |= gap || has_to_wait(packet.header);
@@ -69,7 +69,10 @@ void link::postpone_ack(std::uint64_t now)
 void link::note_done(std::uint64_t packet)
 {
     packets_done_.mark(packet);
-    if (any_in_ && packet <= largest_in_) return;
+    if (any_in_ && packet <= largest_in_) {
+        late_in_ |= largest_in_ - packet > 64;
+        return;
+    }
     if (any_in_ ? packet != largest_in_ + 1 : packet != 0) unbroken_from_ = packet;
     largest_in_ = packet;
     largest_in_at_ = last_heard_;
@@ -231,9 +234,15 @@ void link::drop_acked()
         sent_.pop_front();
         confirm_losses();
     }
-    if (!bundles_.empty()) return;
-    sent_.clear(); // second copies of what has been executed: nobody will tell of them any more
-    confirm_losses();
+    if (bundles_.empty()) drop_copies();
+}
+
+// All has been executed: of second copies nobody need tell any more.
+void link::drop_copies()
+{
+    for (std::size_t i = 0; i < sent_.size(); ++i)
+        if (sent_[i].state == sent_packet::flying) sent_[i].state = sent_packet::resolved;
+    while (!sent_.empty() && sent_.front().state == sent_packet::resolved) sent_.pop_front();
     in_flight_ = 0;
     loss_check_at_ = never;
 }
@@ -247,10 +256,11 @@ void link::part_acked(bundle *b, unsigned part)
     b->there = true;
 }
 
-void link::packet_acked(sent_packet &p)
+void link::packet_acked(sent_packet &p, std::uint64_t now)
 {
     if (p.state == sent_packet::lost) {
         ++counts_.spurious;
+        reordering_.was_late(now - p.at, rtt_);
         if (trust_.was_late(p.suspicion)) congestion_.spurious(p.at);
     } else {
         in_flight_ -= p.charge;
@@ -267,7 +277,7 @@ void link::suspect(sent_packet &p, std::uint64_t now)
 {
     p.state = sent_packet::lost;
     p.suspicion = trust_.suspect(config_.trust);
-    congestion_.lost(p.at, now);
+    if (congestion_.lost(p.at, now)) reordering_.round_with_loss();
     in_flight_ -= p.charge;
     ++counts_.packets_lost;
     if (bundle *b = find(p.bundle)) {
@@ -304,7 +314,8 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         bundle *b = find(p.bundle);
         const bool done = !b || b->there || p.bundle < ack.fixed.executed;
         if (!told && !done) continue;
-        if (!told && p.state == sent_packet::lost) { // it was lost indeed; another packet brought its bundle
+        if (!told && p.state == sent_packet::lost) { // another packet brought its bundle, or one word does not reach it
+            if (now < p.at + rtt_.forget_after()) continue;
             p.state = sent_packet::resolved;
             confirm_losses();
             continue;
@@ -316,7 +327,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
             trust_.lost(config_.trust);
             congestion_.confirm();
         }
-        packet_acked(p);
+        packet_acked(p, now);
         any = true;
     }
     while (first_bundle_ < ack.fixed.executed && !bundles_.empty()) {
@@ -339,11 +350,13 @@ void link::find_lost(std::uint64_t now)
 {
     loss_check_at_ = never;
     bool lost = false;
+    const std::uint64_t by_time = std::max(rtt_.reorder_after(), reordering_.patience());
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number < largest_acked_; ++i) {
         sent_packet &p = sent_[i];
         if (p.state != sent_packet::flying) continue;
-        std::uint64_t late = p.at + rtt_.reorder_after();
-        if (largest_acked_ - p.number < packet_threshold && now < late) {
+        const bool far = largest_acked_ - p.number >= packet_threshold;
+        const std::uint64_t late = p.at + (far ? reordering_.patience() : by_time);
+        if (now < late) {
             loss_check_at_ = std::min(loss_check_at_, late);
             continue;
         }
@@ -415,6 +428,10 @@ void link::settle_all(int status)
 
 void link::rest()
 {
+    if (bundles_.empty()) {
+        sent_.clear();
+        confirm_losses();
+    }
     bundles_.release();
     again_.release();
     sent_.release();

@@ -276,7 +276,7 @@ std::uint64_t link::ack_word(unsigned index) const
 // parts. Packets without one are in no need of being told of. Else all: what they do not reach would be taken for lost.
 unsigned link::words_to_tell() const
 {
-    if (std::uint32_t(bundles_done_.floor()) != bundles_in_ || !held_.empty()) return max_ack_words;
+    if (std::uint32_t(bundles_done_.floor()) != bundles_in_ || !held_.empty() || late_in_) return max_ack_words;
     return unbroken_from_ == 0 || largest_in_ >= unbroken_from_ + 63 ? 1 : max_ack_words;
 }
 
@@ -293,7 +293,7 @@ std::size_t link::write_ack_block(std::byte *to, std::uint64_t now, std::size_t 
     std::uint64_t words[max_ack_words];
     for (unsigned i = 0; i < count; ++i) words[i] = ack_word(i);
     write_ack(to, ack, {words, count});
-    ack_now_ = false;
+    ack_now_ = late_in_ = false;
     ack_at_ = only_lazy() ? now + ack_delay : never;
     unacked_in_ = 0;
     return ack_fixed_bytes + 8 * count;
@@ -450,7 +450,7 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
         {header.number, b->number, now, std::uint32_t(charge), sent_packet::flying, std::uint8_t(part), false});
     ++b->in_flight;
     b->parts_flying |= bit_of(part);
-    in_flight_ += charge;
+    in_flight_ += std::uint32_t(charge);
     ++counts_.packets_out;
 }
 

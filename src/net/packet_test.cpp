@@ -185,6 +185,29 @@ TEST(packet, is_refused_at_every_other_length)
     }
 }
 
+TEST(packet, has_any_number_of_words_up_to_sixteen)
+{
+    for (std::size_t words = 0; words <= max_ack_words + 1; ++words) {
+        packet_header h;
+        h.ack_bytes = std::uint16_t(ack_fixed_bytes + 8 * words);
+        ack_block a;
+        a.largest = 2000;
+        const std::vector<std::uint64_t> ones(words, ~std::uint64_t(0));
+        bytes p(header_bytes + h.ack_bytes);
+        write_header(p.data(), h);
+        write_ack(p.data() + header_bytes, a, ones);
+        packet_view v;
+        ASSERT_TRUE(read_header(p, false, &h));
+        ASSERT_EQ(read_packet(p, false, h, &v) == defect::none, words <= max_ack_words) << words;
+        if (words > max_ack_words) continue;
+        EXPECT_TRUE(v.ack.has(2000));
+        EXPECT_EQ(v.ack.lowest(), 2000 - 64 * words);
+        EXPECT_EQ(v.ack.has(1999), words > 0);
+        EXPECT_EQ(v.ack.has(2000 - 64 * words), true);
+        EXPECT_FALSE(v.ack.has(1999 - 64 * words));
+    }
+}
+
 TEST(packet, is_refused_for_each_wrong_field)
 {
     const bytes good = sample(16, 0);

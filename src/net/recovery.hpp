@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round-trip time, probe timer and congestion window of a link (RFC 9002, sections 5 to 7, with our constants), and how
-// far it trusts its path.
+// Round-trip time, probe timer and congestion window of a link (RFC 9002, sections 5 to 7, with our constants), how
+// patient it is with late packets (RFC 8985), and how far it trusts its path.
 #pragma once
 
 #include "net/constants.hpp"
@@ -37,11 +37,44 @@ class round_trip {
         base = std::clamp(base, measured() ? least_probe : first_probe, most_probe);
         return std::min(base << std::min(unanswered, 10u), most_probe);
     }
-    // Later than this after one that was sent behind it has come, a packet is lost.
+    // One that was sent so long ago is lost when one that was sent behind it has come.
     std::uint64_t reorder_after() const { return std::max(smoothed_ + smoothed_ / 8, least_reorder); }
+    // Since it was sent, for one that was overtaken: after that a copy of it has more chances to come first.
+    std::uint64_t worth_waiting() const { return std::max(2 * smoothed_, least_reorder); }
+    // No later than this after it was sent a packet is told apart from a lost one, and waited for.
+    std::uint64_t forget_after() const { return 2 * reorder_after(); }
 
   private:
     std::uint64_t smoothed_ = 0, variation_ = 0, lowest_ = 0;
+};
+
+// How long a packet that others have overtaken is waited for. By number alone, a path that reorders packets would make
+// many resends for nothing: once one was, the sender waits for as long as that packet took, until there was none in so
+// many rounds with losses (RFC 8985, 6.2).
+class reordering {
+  public:
+    // Since it was sent; 0: packet_threshold of them are enough.
+    std::uint64_t patience() const { return patience_us_ * microsecond; }
+
+    // One that was taken for lost has been acknowledged, so long after it was sent.
+    void was_late(std::uint64_t took, const round_trip &rtt)
+    {
+        const std::uint64_t enough = (took + took / 4) / microsecond;
+        if (enough * microsecond <= std::min(rtt.worth_waiting(), most)) // longer ones come behind their copies
+            patience_us_ = std::uint32_t(std::max<std::uint64_t>(patience_us_, enough)) & 0x7ff'ffff;
+        rounds_ = 0;
+    }
+    void round_with_loss()
+    {
+        if (patience_us_ == 0 || ++rounds_ <= patient_rounds) return;
+        patience_us_ = rounds_ = 0;
+    }
+
+  private:
+    static constexpr std::uint64_t most = 100 * second;
+    static_assert(patient_rounds < 31 && most / microsecond < 1u << 27);
+    std::uint32_t patience_us_ : 27 = 0;
+    std::uint32_t rounds_ : 5 = 0; // with losses, since the last one that was late
 };
 
 // NewReno: doubles per round trip until the first loss, then grows by a packet per round trip and shrinks once for each
@@ -59,15 +92,17 @@ class congestion_window {
         window_ = std::uint32_t(std::min<std::size_t>(window_ + more, most));
     }
     // `sent_at`: of the lost packet. One reaction for all packets that were sent before the last one.
-    void lost(std::uint64_t sent_at, std::uint64_t now)
+    // True: it was the first.
+    bool lost(std::uint64_t sent_at, std::uint64_t now)
     {
-        if (sent_at <= reacted_at_) return;
+        if (sent_at <= reacted_at_) return false;
         if (before_ == 0) {
             before_ = window_;
             threshold_before_ = threshold_;
         }
         reacted_at_ = now;
         window_ = threshold_ = std::max(window_ * 7 / 10, least);
+        return true;
     }
     // Something of it is lost indeed: the reaction stays.
     void confirm() { before_ = 0; }

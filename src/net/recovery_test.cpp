@@ -81,6 +81,40 @@ TEST(round_trip, takes_a_packet_for_lost_an_eighth_of_a_round_trip_later_than_it
     EXPECT_EQ(r.reorder_after(), 9 * millisecond);
 }
 
+TEST(reordering, waits_as_long_as_late_packets_took_until_some_rounds_of_losses_had_none)
+{
+    round_trip path;
+    path.sample(20 * microsecond, 0);
+    reordering r;
+    EXPECT_EQ(r.patience(), 0u);
+    r.was_late(50 * microsecond, path);
+    const std::uint64_t patience = r.patience();
+    EXPECT_GT(patience, 50 * microsecond);
+    r.was_late(30 * microsecond, path);
+    EXPECT_EQ(r.patience(), patience);
+    for (unsigned i = 0; i < patient_rounds; ++i) r.round_with_loss();
+    EXPECT_EQ(r.patience(), patience);
+    r.was_late(30 * microsecond, path);
+    for (unsigned i = 0; i < patient_rounds; ++i) r.round_with_loss();
+    EXPECT_EQ(r.patience(), patience) << "they are counted from the last that was late";
+    r.round_with_loss();
+    EXPECT_EQ(r.patience(), 0u);
+}
+
+TEST(reordering, does_not_wait_longer_than_is_worth_it)
+{
+    for (std::uint64_t trip : {20 * microsecond, 10 * millisecond}) {
+        round_trip path;
+        path.sample(trip, 0);
+        reordering r;
+        r.was_late(path.worth_waiting() + 1, path);
+        EXPECT_EQ(r.patience(), 0u);
+        r.was_late(path.worth_waiting() / 2, path);
+        EXPECT_GT(r.patience(), 0u);
+        EXPECT_LE(r.patience(), path.worth_waiting());
+    }
+}
+
 TEST(congestion_window, doubles_with_each_round_until_something_is_lost)
 {
     congestion_window c;
