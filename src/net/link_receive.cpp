@@ -305,7 +305,8 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
 {
     if (ack.fixed.largest >= next_packet_) return;
     ack_notices_ = ack.fixed.notices;
-    peer_grant_ = std::max<std::uint32_t>(ack.fixed.window, least_grant);
+    if (ack.fixed.largest >= largest_acked_) // no newer one has overtaken it
+        peer_grant_ = std::max<std::uint32_t>(ack.fixed.window, least_grant);
     bool any = false;
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number <= ack.fixed.largest; ++i) {
         sent_packet &p = sent_[i];

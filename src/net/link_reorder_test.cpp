@@ -130,3 +130,30 @@ TEST(link, does_not_wait_for_what_comes_much_later_than_a_round_trip)
     for (int i = 0; i < 5; ++i) EXPECT_LE(w.send_row(6, 200 * microsecond), 4 * way);
     EXPECT_EQ(w.sender().counts().spurious, 5u);
 }
+
+// What an acknowledgement says that newer ones have overtaken is over.
+TEST(link, obeys_the_window_of_the_newest_acknowledgement)
+{
+    reordering_world w(1);
+    w.net.set_verdict([](int from, unsigned) { return from == 0; });
+    for (int i = 0; i < 5; ++i) {
+        w.a.ask(8, false, false, false);
+        w.net.flush(0);
+    }
+    w.net.run([] { return false; }, w.net.now() + way);
+    packet_view told;
+    told.header.ack_bytes = ack_fixed_bytes;
+    const auto tell = [&](std::uint64_t largest, std::uint32_t window) {
+        told.ack.fixed.largest = told.header.number = largest;
+        told.ack.fixed.window = window;
+        ASSERT_TRUE(w.sender().receive(told, w.net.now()));
+    };
+    tell(3, least_grant);
+    tell(2, first_grant);
+    const std::uint64_t before = w.sender().counts().packets_out;
+    w.a.ask(100'000, true, false, false);
+    w.net.flush(0);
+    EXPECT_LE((w.sender().counts().packets_out - before) * (1472 + packet_overhead), least_grant);
+    EXPECT_GT(w.sender().counts().packets_out, before);
+    w.sender().settle_all(SEA_ERR_LINK);
+}
