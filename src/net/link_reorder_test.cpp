@@ -131,6 +131,21 @@ TEST(link, does_not_wait_for_what_comes_much_later_than_a_round_trip)
     EXPECT_EQ(w.sender().counts().spurious, 5u);
 }
 
+// What a stopped process lets wait is not the path's.
+TEST(link, repairs_a_loss_as_soon_after_a_process_was_stopped_as_before)
+{
+    for (int side : {0, 1}) {
+        SCOPED_TRACE(side);
+        reordering_world w(1);
+        w.send_row(20, 0);
+        w.net.stop(side, w.net.now() + 10 * second);
+        w.send_row(20, 0);
+        EXPECT_LT(w.send_row(1, 0, true), 4 * least_probe);
+        for (int i = 0; i < 20; ++i) w.send_row(1, 0);
+        EXPECT_LT(w.send_row(1, 0, true), least_probe + ack_delay);
+    }
+}
+
 // What an acknowledgement says that newer ones have overtaken is over.
 TEST(link, obeys_the_window_of_the_newest_acknowledgement)
 {

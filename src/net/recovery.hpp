@@ -19,7 +19,7 @@ class round_trip {
     {
         lowest_ = measured() ? std::min(lowest_, rtt) : rtt;
         if (rtt >= lowest_ + peer_delay) rtt -= peer_delay;
-        rtt = std::max<std::uint64_t>(rtt, 1);
+        rtt = std::clamp<std::uint64_t>(rtt, 1, normal()); // more is a process that was stopped, or comes again
         if (!measured()) {
             smoothed_ = rtt;
             variation_ = rtt / 2;
@@ -33,8 +33,7 @@ class round_trip {
     // How long silence is normal; doubled for every probe that was not answered.
     std::uint64_t probe_after(unsigned unanswered) const
     {
-        std::uint64_t base = measured() ? smoothed_ + 4 * variation_ + ack_delay : first_probe;
-        base = std::clamp(base, measured() ? least_probe : first_probe, most_probe);
+        const std::uint64_t base = std::min(normal(), most_probe);
         return std::min(base << std::min(unanswered, 10u), most_probe);
     }
     // One that was sent so long ago is lost when one that was sent behind it has come.
@@ -46,6 +45,12 @@ class round_trip {
 
   private:
     std::uint64_t smoothed_ = 0, variation_ = 0, lowest_ = 0;
+
+    // So long an answer may take.
+    std::uint64_t normal() const
+    {
+        return measured() ? std::max(smoothed_ + 4 * variation_ + ack_delay, least_probe) : first_probe;
+    }
 };
 
 // How long a packet that others have overtaken is waited for. By number alone, a path that reorders packets would make

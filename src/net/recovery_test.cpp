@@ -81,6 +81,20 @@ TEST(round_trip, takes_a_packet_for_lost_an_eighth_of_a_round_trip_later_than_it
     EXPECT_EQ(r.reorder_after(), 9 * millisecond);
 }
 
+// One sample of ten seconds: the process was stopped, or its peer.
+TEST(round_trip, is_not_spoilt_by_a_process_that_was_stopped)
+{
+    for (unsigned before : {0u, 1u, 100u}) {
+        round_trip r;
+        for (unsigned i = 0; i < before; ++i) r.sample(20 * microsecond, 0);
+        r.sample(10 * second, 0);
+        EXPECT_LE(r.probe_after(0), before ? 2 * least_probe : 4 * first_probe);
+        for (int i = 0; i < 60; ++i) r.sample(20 * microsecond, 0);
+        EXPECT_EQ(r.probe_after(0), least_probe);
+        EXPECT_EQ(r.reorder_after(), least_reorder);
+    }
+}
+
 TEST(reordering, waits_as_long_as_late_packets_took_until_some_rounds_of_losses_had_none)
 {
     round_trip path;
