@@ -37,9 +37,10 @@ struct conversation {
         c.row = &row;
         return std::make_unique<link>(c, cipher, sink, pool);
     }
-    bool carry(link &from, link &to)
+    bool carry(link &from, link &to, bool lose = false)
     {
         if (!from.build(now, d.get())) return false;
+        if (lose) return true;
         std::size_t bytes = 0;
         for (unsigned i = 0; i < d->count; ++i) {
             std::memcpy(packet + bytes, d->pieces[i].data(), d->pieces[i].size());
@@ -94,6 +95,29 @@ TEST(LinkMemoryTest, an_idle_link_costs_little)
     if (before == 0) GTEST_SKIP() << "another allocator than that of the C library";
     EXPECT_LE((after - before) / 1000, idle_link_bytes);
     RecordProperty("bytes", int((after - before) / 1000));
+}
+
+// It is remembered for a while, and all that went behind it.
+TEST(LinkMemoryTest, a_packet_taken_for_lost_is_forgotten_when_the_link_rests)
+{
+    conversation c;
+    const auto a = c.make(0, 1), b = c.make(1, 0);
+    const auto send_many = [&](bool lose_one) {
+        for (int i = 0; i < 300; ++i) {
+            outgoing m;
+            m.head.type = frame_type::put;
+            a->send(m);
+            a->flush();
+            EXPECT_TRUE(c.carry(*a, *b, lose_one && i == 0));
+        }
+        c.talk(*a, *b);
+        c.pool.clear();
+        return mallinfo2().uordblks;
+    };
+    const std::size_t before = send_many(false), after = send_many(true);
+    EXPECT_EQ(c.row.counts.packets_lost, 1u);
+    if (before == 0) GTEST_SKIP() << "another allocator than that of the C library";
+    EXPECT_LE(after, before);
 }
 
 } // namespace
