@@ -8,12 +8,15 @@ function(onesea_tool_library name)
     onesea_precompiled(tool ${name})
 endfunction()
 
-# onesea_layer(NAME [PROGRAMS_ONLY] DEPENDS layer... LINK library...): src/NAME/*.cpp without tests; its *_test.cpp become
-# NAME_tests. PROGRAMS_ONLY: no part of a shared library.
+# onesea_layer(NAME [PROGRAMS_ONLY] DEPENDS layer... LINK library... TESTED_WITH file...): src/NAME/*.cpp without tests; its
+# *_test.cpp become NAME_tests, with those files of the folder that are for tests alone. PROGRAMS_ONLY: no part of a shared
+# library.
 function(onesea_layer name)
-    cmake_parse_arguments(arg "PROGRAMS_ONLY" "" "DEPENDS;LINK" ${ARGN})
+    cmake_parse_arguments(arg "PROGRAMS_ONLY" "" "DEPENDS;LINK;TESTED_WITH" ${ARGN})
+    list(TRANSFORM arg_TESTED_WITH PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/${name}/)
     file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
     file(GLOB tests CONFIGURE_DEPENDS src/${name}/*_test.cpp)
+    list(APPEND tests ${arg_TESTED_WITH})
     if(tests)
         list(REMOVE_ITEM sources ${tests})
     endif()

@@ -7,7 +7,6 @@
 #include "net/simnet.hpp"
 
 #include <array>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <set>
 #include <vector>
@@ -18,20 +17,6 @@ struct body {
     std::uint64_t number, total;
 };
 
-inline std::uint8_t pattern(std::uint64_t number, std::uint64_t at)
-{
-    return std::uint8_t(number * 31 + at * 7 + at / 251);
-}
-
-// The first bytes of a message of that number, at least so many. Messages whose numbers differ by 256 have the same.
-inline const std::uint8_t *pattern_of(std::uint64_t number, std::size_t bytes)
-{
-    static std::array<std::vector<std::uint8_t>, 256> made;
-    auto &row = made[number % 256];
-    for (std::size_t at = row.size(); at < bytes; ++at) row.push_back(pattern(number, at));
-    return row.data();
-}
-
 class party;
 
 struct request : delivery {
@@ -41,8 +26,6 @@ struct request : delivery {
     int settled_times = 0, status = 1;
     party *owner = nullptr;
 };
-
-constexpr std::uint16_t kind_request = 1, kind_notice = 2;
 
 // One side: sends requests, executes those of the other.
 class party final : public sink {
@@ -57,95 +40,15 @@ class party final : public sink {
     std::uint64_t finished = 0;        // own requests that settled
     std::uint64_t live = never;        // a byte of the other side's requests that changes all the time
 
-    void ask(std::size_t bytes, bool borrow, bool ordered, bool wants_notice)
-    {
-        request &r = requests.emplace_back();
-        r.number = requests.size() - 1;
-        r.ordered = ordered;
-        r.wants_notice = wants_notice;
-        r.owner = this;
-        r.settled = [](delivery *d, int status) {
-            static_cast<request *>(d)->owner->settle(*static_cast<request *>(d), status);
-        };
-        const std::uint8_t *wanted = pattern_of(r.number, bytes);
-        r.data.assign(wanted, wanted + bytes);
-        other->executed.push_back(0);
-        outgoing m;
-        m.head.type = frame_type::am;
-        m.head.aux = kind_request;
-        m.head.id = r.number;
-        m.payload = r.data.data();
-        m.bytes = bytes;
-        m.borrow = borrow;
-        m.ordered = ordered;
-        m.done = &r;
-        net->send(side, m);
-    }
-
-    void settle(request &r, int status)
-    {
-        EXPECT_EQ(++r.settled_times, 1) << "request " << r.number;
-        r.status = status;
-        ++finished;
-        if (status != SEA_OK) return;
-        EXPECT_EQ(other->executed[r.number], r.data.size() + 1) << "settled before it was executed";
-        EXPECT_TRUE(!r.wants_notice || notices.contains(r.number)) << "settled before its notice came";
-        std::fill(r.data.begin(), r.data.end(), std::uint8_t(0xee)); // the program may use it again
-    }
-
-    void receive(int source, const frame &head, std::span<const std::byte> payload) override
-    {
-        EXPECT_EQ(source, 1 - side);
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(payload.data()) % 8, 0u);
-        EXPECT_EQ(head.flags & notice_flag, 0);
-        if (head.aux == kind_notice) {
-            EXPECT_TRUE(notices.insert(head.id).second) << "notice executed twice";
-            return;
-        }
-        const request &r = other->requests.at(head.id);
-        if (!is_right(r, head.position, payload)) return;
-        std::size_t &bytes = executed[head.id];
-        bytes += payload.size();
-        if (r.ordered) expect_earlier_done(head.id);
-        if (bytes < r.data.size()) return;
-        EXPECT_EQ(bytes, r.data.size()) << "request " << head.id << " executed twice";
-        ++bytes; // whole
-        if (r.wants_notice) answer(head.id);
-    }
-
+    void ask(std::size_t bytes, bool borrow, bool ordered, bool wants_notice);
+    void settle(request &r, int status);
+    void receive(int source, const frame &head, std::span<const std::byte> payload) override;
     bool all_settled() const { return finished == requests.size(); }
 
   private:
-    bool is_right(const request &r, std::size_t from, std::span<const std::byte> got) const
-    {
-        if (from > r.data.size() || got.size() > r.data.size() - from) {
-            ADD_FAILURE() << got.size() << " bytes at " << from << " of request " << r.number << ", which is shorter";
-            return false;
-        }
-        const std::uint8_t *wanted = pattern_of(r.number, from + got.size()) + from;
-        if (got.empty() || std::memcmp(got.data(), wanted, got.size()) == 0) return true;
-        for (std::size_t i = 0; i < got.size(); ++i)
-            if (from + i != live && std::uint8_t(got[i]) != wanted[i]) {
-                ADD_FAILURE() << "wrong byte " << from + i << " of request " << r.number;
-                return false;
-            }
-        return true;
-    }
-    void expect_earlier_done(std::uint64_t number)
-    {
-        while (whole_below < number && executed[whole_below] == other->requests[whole_below].data.size() + 1)
-            ++whole_below;
-        EXPECT_GE(whole_below, number) << "ordered request " << number << " before request " << whole_below;
-    }
-    void answer(std::uint64_t number)
-    {
-        outgoing m;
-        m.head.type = frame_type::done;
-        m.head.aux = kind_notice;
-        m.head.id = number;
-        m.notice = true;
-        net->send(side, m);
-    }
+    bool is_right(const request &r, std::size_t from, std::span<const std::byte> got) const;
+    void expect_earlier_done(std::uint64_t number);
+    void answer(std::uint64_t number);
 };
 
 struct world {
@@ -154,29 +57,10 @@ struct world {
     explicit world(std::uint64_t seed, const sim_rates &rates = {}, secure_mode mode = secure_mode::auth,
                    std::size_t limit = 1472, nanoseconds give_up = default_give_up,
                    std::array<const path_tuning *, 2> tunings = {&usual_tuning, &usual_tuning}, bool trains = false,
-                   std::uint32_t trust = 0)
-        : net((crypto_ready(), seed), rates, a, b, mode, limit, give_up, tunings, trains, trust)
-    {
-        a.net = b.net = &net;
-        a.side = 0;
-        b.side = 1;
-        a.other = &b;
-        b.other = &a;
-    }
-    bool finish(nanoseconds limit = 600 * second)
-    {
-        net.flush(0);
-        net.flush(1);
-        return net.run([&] { return a.all_settled() && b.all_settled(); }, net.now() + limit);
-    }
-    void expect_all_good()
-    {
-        for (auto *p : {&a, &b})
-            for (auto &r : p->requests) {
-                EXPECT_EQ(r.settled_times, 1) << "request " << r.number;
-                EXPECT_EQ(r.status, SEA_OK) << "request " << r.number;
-            }
-    }
+                   std::uint32_t trust = 0);
+    ~world();
+    bool finish(nanoseconds limit = 600 * second);
+    void expect_all_good();
 };
 
 } // namespace onesea::net::test
