@@ -103,7 +103,7 @@ std::unique_lock<std::mutex> take_turn(nanoseconds deadline)
     std::unique_lock turn(the_desk().mutex, std::try_to_lock);
     while (!turn.owns_lock() && now_ns() < deadline) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        turn.try_lock();
+        turn = std::unique_lock(the_desk().mutex, std::try_to_lock);
     }
     return turn;
 }
