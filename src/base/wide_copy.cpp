@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/wide_copy.hpp"
+#include "base/copy.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -78,6 +79,7 @@ void copy_of(std::uint64_t whole, void *to, const void *from, std::size_t bytes)
         static const std::uint64_t limit = longest_cached_copy();
         if (whole > limit && are_apart(to, from, bytes)) return copy_past_caches(to, from, bytes);
     }
+    if (copies_slowly(to, from) && are_apart(to, from, bytes)) return copy_bytes(to, from, bytes);
     std::memmove(to, from, bytes);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/mailbox.hpp"
+#include "base/copy.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +14,7 @@ namespace {
 
 void copy(void *to, const void *from, std::size_t bytes)
 {
-    if (bytes > 0) std::memcpy(to, from, bytes);
+    if (bytes > 0) copy_bytes(to, from, bytes);
 }
 
 std::string wrong_size(int source, std::size_t bytes, std::size_t expected)

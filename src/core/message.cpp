@@ -7,6 +7,7 @@
 //
 //   payload of am, am_long:  | u32 header bytes | u32 0 | u64 counter | header, padded to 8 | data, or u64 bytes |
 //   counter: position of the target counter at the target, 0: none
+#include "base/copy.hpp"
 #include "core/transfer.hpp"
 
 #include <algorithm>
@@ -205,7 +206,7 @@ void *run_message_handlers(const handler_queue::entry &handler, handler_task &ta
     const sea_am message{task.source, header, task.header_bytes, task.data_bytes, handler.context};
     void *place = handler.fn(&message, &task.complete, &task.argument);
     if (place && task.pulls) return place;
-    if (place && task.data_bytes) std::memcpy(place, header + pad(task.header_bytes), task.data_bytes);
+    if (place && task.data_bytes) copy_bytes(place, header + pad(task.header_bytes), task.data_bytes);
     if (task.complete) task.complete(task.source, place, task.data_bytes, task.argument);
     return place;
 }

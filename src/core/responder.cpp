@@ -4,6 +4,7 @@
 //
 // Errors of puts, signals and plain atomics travel as `done` frames marked as notices: the transport guarantees that
 // the origin has such a frame before it takes the request for executed.
+#include "base/copy.hpp"
 #include "base/log.hpp"
 #include "base/wide_copy.hpp"
 #include "core/engine.hpp"
@@ -117,7 +118,7 @@ void on_data(const frame &head, std::span<const std::byte> payload)
         if (passes_caches(head.aux))
             copy_past_caches(to, payload.data(), payload.size());
         else
-            std::memcpy(to, payload.data(), payload.size());
+            copy_bytes(to, payload.data(), payload.size());
     }
     op->reply_bytes -= payload.size();
     if (op->reply_bytes == 0) end_answers(op);
@@ -155,7 +156,7 @@ void on_value(const frame &head, std::span<const std::byte> payload)
 {
     operation *op = engine().operations.find(head.id);
     if (!op || op->state != operation::phase::active || !op->awaits_reply) return;
-    if (op->memory) std::memcpy(op->memory, payload.data(), std::min(op->bytes, payload.size()));
+    if (op->memory) copy_bytes(op->memory, payload.data(), std::min(op->bytes, payload.size()));
     part_done(op, SEA_OK);
 }
 

@@ -3,6 +3,7 @@
 // own memory, or messages.
 #include "core/transfer.hpp"
 
+#include "base/copy.hpp"
 #include "base/wide_copy.hpp"
 #include "core/engine.hpp"
 #include "core/extents.hpp"
@@ -115,7 +116,7 @@ namespace {
 std::unique_ptr<std::byte[]> copied(const void *source, std::size_t bytes)
 {
     auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    std::memcpy(copy.get(), source, bytes);
+    copy_bytes(copy.get(), source, bytes);
     return copy;
 }
 

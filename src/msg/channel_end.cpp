@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "msg/channel_end.hpp"
+#include "base/copy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -214,7 +215,7 @@ void channel_end::take(const channel_request &r)
 void channel_end::store(const channel_request &r, const std::byte *data, std::size_t bytes)
 {
     const std::size_t fits = std::min(bytes, r.bytes);
-    if (fits) std::memcpy(r.memory, data, fits);
+    if (fits) copy_bytes(r.memory, data, fits);
     if (r.told) *r.told = {fits, bytes - fits};
     end(r.operation, r.outcome, SEA_OK, "");
 }

@@ -4,6 +4,7 @@
 #include "msg/office.hpp"
 
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "msg/settings.hpp"
 
@@ -169,7 +170,7 @@ void office::arrive(request *r, unsigned slot, const pattern &what, const void *
         else if (n == 8)
             std::memcpy(r->buffer, data, 8);
         else if (n)
-            std::memcpy(r->buffer, data, n);
+            copy_bytes(r->buffer, data, n);
         if (slot != no_slot)
             release_lane(slot, bytes);
         else
@@ -180,7 +181,7 @@ void office::arrive(request *r, unsigned slot, const pattern &what, const void *
     if (!l) throw std::bad_alloc();
     l->what = what;
     l->bytes = bytes;
-    if (bytes) std::memcpy(l->data(), data, bytes);
+    if (bytes) copy_bytes(l->data(), data, bytes);
     keep(l);
 }
 
@@ -243,7 +244,7 @@ void office::hand_out(letter *l, request &r)
         if (lost != SEA_OK) finish(r, lost);
         return;
     }
-    if (std::size_t n = r.wanted()) std::memcpy(r.buffer, l->data(), n);
+    if (std::size_t n = r.wanted()) copy_bytes(r.buffer, l->data(), n);
     release(r.source, l->bytes);
     forget(l);
     finish(r, r.good_status());

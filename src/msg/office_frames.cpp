@@ -8,6 +8,7 @@
 //   next       0         0                            the next of the data, up to the length
 //   offer      team      tag                          u64 length, u64 operation, u64 address (not used)
 //   grant      0         what was ever released of the sender's share, in bytes
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "msg/office.hpp"
 #include "msg/settings.hpp"
@@ -122,9 +123,9 @@ void office::next_frame(remote &from, std::span<const std::byte> data)
     if (request *r = from.filling) {
         const std::size_t room = r->wanted() > from.got ? r->wanted() - from.got : 0;
         if (std::size_t n = std::min(room, data.size()))
-            std::memcpy(static_cast<std::byte *>(r->buffer) + from.got, data.data(), n);
+            copy_bytes(static_cast<std::byte *>(r->buffer) + from.got, data.data(), n);
     } else if (from.assembling && !data.empty()) {
-        std::memcpy(from.assembling->data() + from.got, data.data(), data.size());
+        copy_bytes(from.assembling->data() + from.got, data.data(), data.size());
     }
     from.got += data.size();
     if (from.got < from.whole) return;

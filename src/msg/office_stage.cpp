@@ -6,6 +6,7 @@
 // that the sender does not take it takes itself. So a sender that computes is left alone, and one that has stopped
 // holds up nobody for long, unless it was stopped while it copied a share.
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 #include "base/wide_copy.hpp"
 #include "msg/office.hpp"
 #include "shm/careful_memory.hpp"
@@ -79,7 +80,7 @@ bool office::lay_pieces(int looks)
         for (int i = 0; i < looks && !stage_.has_room() && !core::others_wait(core::engine_held); ++i)
             __builtin_ia32_pause();
         if (pieces == pieces_at_once || !stage_.has_room()) break;
-        std::memcpy(stage_.place(), memory + o->from, stage_.piece_bytes());
+        copy_bytes(stage_.place(), memory + o->from, stage_.piece_bytes());
         stage_.lay();
         ++pieces;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/outbox.hpp"
 
+#include "base/copy.hpp"
 #include "net/packet.hpp"
 
 #include <cstddef>
@@ -107,7 +108,7 @@ void outbox::pack(const outgoing &m, std::size_t limit)
     if (m.bytes == 8 && !m.prefix_bytes) { // the put that programs make most
         std::memcpy(to, m.payload, 8);
     } else {
-        if (m.bytes) std::memcpy(to + m.prefix_bytes, m.payload, m.bytes);
+        if (m.bytes) copy_bytes(to + m.prefix_bytes, m.payload, m.bytes);
         if (payload % 8) std::memset(to + payload, 0, padded(payload) - payload);
     }
     b.bytes += need;

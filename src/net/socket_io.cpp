@@ -85,7 +85,7 @@ bool endpoint::operator==(const endpoint &o) const
 
 socket_io::socket_io(int fd, bool name_sources)
     : fd_(fd), name_sources_(name_sources),
-      buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(64))))
+      buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(page_bytes))))
 {
     receive_bytes_ = std::size_t(std::max(option_of(fd, SOL_SOCKET, SO_RCVBUF), 0));
 }

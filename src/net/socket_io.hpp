@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 #include "net/express_socket.hpp"
 #include "net/page_lender.hpp"
 #include "net/port.hpp"
@@ -29,8 +30,10 @@ class socket_io final : public datagram_port {
     std::uint64_t dropped_before() override;
 
   private:
+    // From the start of a page: what the kernel made in one piece has its headers before it, and would be copied slowly
+    // to shortly behind one (base/copy.hpp). Datagrams of 4 to 12 KB took a third longer, there and back.
     struct free_aligned {
-        void operator()(std::byte *p) const { ::operator delete[](p, std::align_val_t(64)); }
+        void operator()(std::byte *p) const { ::operator delete[](p, std::align_val_t(page_bytes)); }
     };
     static constexpr std::size_t buffer_bytes = 1 << 17;
     int fd_;

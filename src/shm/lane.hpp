@@ -18,6 +18,7 @@
 // One thread at a time writes, one reads; ready() alone is for any thread of the reading process.
 #pragma once
 
+#include "base/copy.hpp"
 #include "shm/arena.hpp"
 
 #include <algorithm>
@@ -121,7 +122,7 @@ class basic_lane_writer : public basic_lane<Cells> {
     {
         cell_head &head = head_at(tail_);
         const auto *data = static_cast<const std::byte *>(item.data);
-        if (need > 1) std::memcpy(&cells_[tail_ % Cells + 1], data + in_first, item.bytes - in_first);
+        if (need > 1) copy_bytes(&cells_[tail_ % Cells + 1], data + in_first, item.bytes - in_first);
         head.bytes = std::uint32_t(item.bytes);
         head.team = item.team;
         head.tag = item.tag;

@@ -6,6 +6,7 @@
 //   | u64 record bytes | frame (24) | payload, padded to 8 |     record bytes 0: skip to the start of the buffer
 #pragma once
 
+#include "base/copy.hpp"
 #include "base/frame.hpp"
 #include "shm/arena.hpp"
 
@@ -97,7 +98,7 @@ class ring {
         std::memcpy(to, &bytes, sizeof bytes);
         std::memcpy(to + 8, &head, sizeof head);
         if (!prefix.empty()) std::memcpy(to + record_head, prefix.data(), prefix.size());
-        if (!payload.empty()) std::memcpy(to + record_head + prefix.size(), payload.data(), payload.size());
+        if (!payload.empty()) copy_bytes(to + record_head + prefix.size(), payload.data(), payload.size());
     }
 };
 
