@@ -31,7 +31,7 @@ class socket_io final : public datagram_port {
 
   private:
     // From the start of a page: what the kernel made in one piece has its headers before it, and would be copied slowly
-    // to shortly behind one (base/copy.hpp). Datagrams of 4 to 12 KB took a third longer, there and back.
+    // to shortly behind one (base/copy.hpp). Messages of 4 to 12 KB took a third to a half longer.
     struct free_aligned {
         void operator()(std::byte *p) const { ::operator delete[](p, std::align_val_t(page_bytes)); }
     };
