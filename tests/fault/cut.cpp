@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -20,7 +21,8 @@
 namespace {
 
 constexpr std::size_t bytes = 32 << 20;
-constexpr double until_all_have_found_out = 18, until_one_after_the_other = 30;
+using clock = std::chrono::steady_clock;
+constexpr double until_cut = 0.7, until_all_have_found_out = 19, until_one_after_the_other = 31;
 
 void sleep_for(double seconds) { usleep(useconds_t(seconds * 1e6)); }
 
@@ -47,13 +49,11 @@ int cut_during_gets()
     if (sea_heap_alloc(sea_rank(), bytes, &mine) != SEA_OK) return SEA_ERR_MEMORY;
     if (int status = sea_allgather(SEA_TEAM_WORLD, &mine, all.data(), sizeof mine)) return status;
     if (sea_rank() == 0) return get_until_it_fails(all[1]);
-    sleep_for(0.7);
-    if (!take_network_down()) return SEA_ERR_SYSTEM;
-    sleep_for(until_all_have_found_out);
-    return SEA_ERR_LINK;
+    sleep_for(until_cut);
+    return take_network_down() ? SEA_ERR_LINK : SEA_ERR_SYSTEM;
 }
 
-// Of data that is on its way from there; who sends it does not end before the others have found out.
+// Of data that is on its way from there.
 int cut_during_broadcast()
 {
     const bool cuts = sea_rank() == sea_size() - 1;
@@ -62,14 +62,13 @@ int cut_during_broadcast()
     std::thread other;
     if (cuts)
         other = std::thread([&] {
-            sleep_for(0.7);
+            sleep_for(until_cut);
             is_down = take_network_down();
         });
     int status = SEA_OK;
     while (status == SEA_OK) status = sea_broadcast(SEA_TEAM_WORLD, sea_size() - 1, memory.data(), bytes);
     if (!cuts) return sea_alive(sea_size() - 1) == 1 ? status : SEA_ERR_DEAD;
     other.join();
-    sleep_for(until_one_after_the_other);
     return is_down ? status : SEA_ERR_SYSTEM;
 }
 
@@ -78,11 +77,8 @@ int cut_during_barrier()
 {
     if (int status = sea_barrier(SEA_TEAM_WORLD)) return status;
     if (sea_rank() < sea_size() - 1) return sea_barrier(SEA_TEAM_WORLD);
-    sleep_for(0.7);
-    if (!take_network_down()) return SEA_ERR_SYSTEM;
-    const int status = sea_barrier(SEA_TEAM_WORLD);
-    sleep_for(until_all_have_found_out); // not: that this rank has ended
-    return status;
+    sleep_for(until_cut);
+    return take_network_down() ? sea_barrier(SEA_TEAM_WORLD) : SEA_ERR_SYSTEM;
 }
 
 // Of what the last rank never sends; each other rank waits in another way, so that none finds out for another.
@@ -139,39 +135,46 @@ int make_graph()
     return sea_neighbors_create(SEA_TEAM_WORLD, &from, receives, &to, sends, &graph);
 }
 
-int cut_during(wait_fn wait, double until_found_out)
+int cut_during(wait_fn wait)
 {
     const int last = sea_size() - 1;
     if (int status = sea_barrier(SEA_TEAM_WORLD)) return status;
     if (sea_rank() < last) return wait(last);
-    sleep_for(0.7);
-    if (!take_network_down()) return SEA_ERR_SYSTEM;
-    sleep_for(until_found_out);
-    return SEA_ERR_LINK;
+    sleep_for(until_cut);
+    return take_network_down() ? SEA_ERR_LINK : SEA_ERR_SYSTEM;
 }
 
 int cut_during_receives()
 {
     if (sea_size() != kinds + 1) return SEA_ERR_INVALID;
     if (int status = make_graph()) return status;
-    return cut_during(waits[std::min(sea_rank(), kinds - 1)], until_all_have_found_out);
+    return cut_during(waits[std::min(sea_rank(), kinds - 1)]);
 }
 
-int cut_during_receives_from_any() { return cut_during(receive_from_any, until_one_after_the_other); }
+int cut_during_receives_from_any() { return cut_during(receive_from_any); }
+
+struct test_case {
+    int (*run)();
+    double seconds; // from the start until each rank has found out
+};
 
 } // namespace
 
 int main(int argc, char **argv)
 {
-    const std::map<std::string, int (*)()> cases{{"get", cut_during_gets},
-                                                 {"barrier", cut_during_barrier},
-                                                 {"broadcast", cut_during_broadcast},
-                                                 {"receive", cut_during_receives},
-                                                 {"receive_from_any", cut_during_receives_from_any}};
+    const auto start = clock::now();
+    const std::map<std::string, test_case> cases{
+        {"get", {cut_during_gets, until_all_have_found_out}},
+        {"barrier", {cut_during_barrier, until_all_have_found_out}},
+        {"broadcast", {cut_during_broadcast, until_all_have_found_out}},
+        {"receive", {cut_during_receives, until_all_have_found_out}},
+        {"receive_from_any", {cut_during_receives_from_any, until_one_after_the_other}}};
     const auto chosen = cases.find(argc == 2 ? argv[1] : "");
     if (chosen == cases.end() || sea_init(nullptr) != SEA_OK) return 2;
-    const int status = chosen->second();
+    const int status = chosen->second.run();
     std::printf("cut: rank %d: %s\n", sea_rank(), sea_status_name(status));
     std::fflush(stdout);
+    // Who has not found out yet shall not be told instead that this rank has ended.
+    std::this_thread::sleep_until(start + std::chrono::duration<double>(chosen->second.seconds));
     return sea_finalize() == SEA_OK && status == SEA_ERR_LINK ? 0 : 1;
 }
