@@ -119,6 +119,27 @@ TEST(link, builds_datagrams_that_stay_as_they_are_until_they_are_acknowledged)
     }
 }
 
+TEST(link, lends_only_what_the_program_lent)
+{
+    unhearing nobody;
+    crypto cipher(secure_mode::auth);
+    for (const bool borrow : {false, true}) {
+        bundle_pool pool;
+        link_config c;
+        c.max_datagram = most_datagram;
+        net::link sender(c, cipher, nobody, pool);
+        const std::vector<std::byte> data(40'000, std::byte(7));
+        outgoing m;
+        m.payload = data.data();
+        m.bytes = data.size();
+        m.borrow = borrow;
+        sender.send(m);
+        auto d = std::make_unique<datagram>();
+        ASSERT_TRUE(sender.build(now_ns(), d.get()));
+        EXPECT_EQ(d->lasting, borrow);
+    }
+}
+
 // One packet each, which only a probe brings again: a loss as any other.
 TEST(link, is_careful_for_a_while_once_memory_has_changed)
 {

@@ -442,6 +442,8 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
         lay_out(result, head, b);
     }
     seal(result, header.number, in_one_piece(*b));
+    // What the peer has read from here is dearer to write anew than a copy in the kernel, which has warm memory for it.
+    result->lasting &= !b->parts.empty();
     if (result->lasting) keep_ends(result, b);
     b->tried = true;
     std::size_t charge = charge_of(result->bytes);

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "net/test_pair.hpp"
 #include "net/udp_socket.hpp"
+#include "net/virtual_pair.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -229,4 +230,39 @@ TEST(udp_socket, interfaces_include_loopback)
     bool found = false;
     for (auto &i : list_interfaces()) found |= i.loopback && i.up && i.mtu > 0 && i.address.is_loopback();
     EXPECT_TRUE(found);
+}
+
+namespace {
+
+struct waiting_packets : virtual_pair {
+    waiting_packets() : virtual_pair(65536) {}
+
+    // All that was sent waits; the target looks once.
+    std::size_t bytes_of_one_look()
+    {
+        for (nanoseconds t = 0; t < millisecond; t += microsecond) ends[0]->poll(now + t);
+        now += millisecond;
+        EXPECT_GE(ports[1].wire.size(), 2u);
+        ends[1]->poll(now);
+        return sinks[1].bytes;
+    }
+};
+
+} // namespace
+
+// The program may wait for the first one, and the kernel takes its time to tell that there is nothing more.
+TEST_F(waiting_packets, are_taken_in_up_to_the_end_of_a_message)
+{
+    const auto data = noise(8000);
+    wait_for w[2];
+    for (wait_for &each : w) ends[0]->send(1, put(0, data, &each));
+    EXPECT_EQ(bytes_of_one_look(), data.size());
+}
+
+TEST_F(waiting_packets, are_taken_in_together_where_they_are_parts_of_one)
+{
+    const auto data = noise(150'000);
+    wait_for w;
+    ends[0]->send(1, put(0, data, &w));
+    EXPECT_EQ(bytes_of_one_look(), data.size());
 }
