@@ -62,6 +62,9 @@ class sink {
     // Will handlers run as soon as poll() has returned? Their answers can carry the acknowledgements.
     virtual bool answers_follow() const { return false; }
 
+    // Has what the thread inside poll() waits for come? It goes on before more is taken in.
+    virtual bool may_go_on() const { return false; }
+
     // Nothing has been heard of that rank for so long that its link was given up: no answer will come.
     virtual void unreachable(int) {}
 

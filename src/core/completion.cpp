@@ -377,7 +377,7 @@ int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remot
         wake_if_late(engine_held); // for what it told others
     else if (ready())
         started(); // the rest of it goes on without this thread
-    int status = wait(lock, ready, thread_deadline());
+    int status = wait_watched(lock, ready, thread_deadline());
     if (status == SEA_OK && op->state == operation::phase::done) {
         status = op->status;
         if (status != SEA_OK) set_error(status, op->error_text);
@@ -474,7 +474,7 @@ int sea_wait(sea_op id, double seconds)
     if (int s = find_handle(id, &op)) return s;
     const auto ready = [id] { return is_done(engine().operations.find(id)); };
     if (!is_done(op)) look_for_end(id);
-    if (int s = wait(lock, ready, deadline_after(seconds))) return s;
+    if (int s = wait_watched(lock, ready, deadline_after(seconds))) return s;
     op = engine().operations.find(id); // another thread may have used it up meanwhile
     return op ? use_up(op) : SEA_OK;
 }

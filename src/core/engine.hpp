@@ -134,6 +134,7 @@ class engine_state final : public sink {
 
     void about_to_acknowledge() override;
     bool answers_follow() const override;
+    bool may_go_on() const override { return sleep.watched && (*sleep.watched)(); }
     void unreachable(int source) override;
 
     // Own memory of the window for a peer's access; the text of the error is not set. *segment: registered memory that
@@ -171,7 +172,8 @@ class engine_state final : public sink {
         std::atomic<std::uint64_t> handler_polls{0}; // the same of handlers that the dispatcher ran
         std::atomic<std::uint64_t> starts{0};        // that started something and went back to the program
         std::uint64_t nudges = 0;
-        nanoseconds last_look = 0; // when progress was made last
+        nanoseconds last_look = 0;                     // when progress was made last
+        const function_ref<bool()> *watched = nullptr; // what the thread that makes progress waits for
         std::atomic<nanoseconds> next_let_out{0};
         std::atomic<int> entering{0}; // threads that want the engine lock
         wakers wake;
@@ -273,6 +275,8 @@ void started();
 void leave_long_transfer();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap = never);
+// The same with a ready() that is quick and changes nothing: it is also looked at while what arrives is taken in.
+int wait_watched(locked &lock, function_ref<bool()> ready, nanoseconds deadline);
 void notify_progress();
 // Sleeps until something may have changed: in ppoll for all, or behind the thread that does so. True: ready() was true,
 // looked at once more when neighbours had been told to ring, since what they wrote before rings nobody.

@@ -127,6 +127,9 @@ void free_later(engine_held_t, sea_addr address);
 // without any lock of core held, often, by this thread only; whatever makes it true (a handler, another thread) calls
 // nudge().
 int wait_until(bool (*ready)(void *argument), void *argument, nanoseconds deadline);
+// The same for what is quick, needs no lock and changes nothing: it is called with the engine lock held, also while
+// what arrives is taken in, so that the caller goes on before more is.
+int wait_watched(bool (*ready)(void *argument), void *argument, nanoseconds deadline);
 void nudge();
 void nudge(engine_held_t);
 

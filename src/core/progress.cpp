@@ -402,7 +402,17 @@ void poll_round(locked &lock)
     run_handlers(lock);
 }
 
-int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap)
+namespace {
+
+class watching {
+  public:
+    explicit watching(const function_ref<bool()> *ready) { engine().sleep.watched = ready; }
+    ~watching() { engine().sleep.watched = nullptr; }
+    watching(const watching &) = delete;
+    watching &operator=(const watching &) = delete;
+};
+
+int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap, bool watched)
 {
     if (ready()) {
         if (held_is_due()) send_held(lock);
@@ -417,7 +427,10 @@ int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanosec
     nanoseconds spin_until = 0, began = 0; // set by the first look
     int status = SEA_OK;
     while (true) {
-        bool any = progress_once();
+        bool any = [&] {
+            const watching what(watched ? &ready : nullptr);
+            return progress_once();
+        }();
         if (!began) began = s.last_look;
         if (ready()) break;
         run_handlers(lock);
@@ -439,6 +452,18 @@ int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanosec
     }
     note_wait(began, here.slept ? now_ns() : s.last_look);
     return status;
+}
+
+} // namespace
+
+int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap)
+{
+    return wait(lock, ready, deadline, nap, false);
+}
+
+int wait_watched(locked &lock, function_ref<bool()> ready, nanoseconds deadline)
+{
+    return wait(lock, ready, deadline, never, true);
 }
 
 nanoseconds deadline_after(double seconds)
@@ -482,6 +507,13 @@ int wait_until(bool (*ready)(void *), void *argument, nanoseconds deadline)
         }
     };
     return wait(lock, look, deadline);
+}
+
+int wait_watched(bool (*ready)(void *), void *argument, nanoseconds deadline)
+{
+    locked lock = enter();
+    return wait_watched(
+        lock, [&] { return ready(argument); }, deadline);
 }
 
 void nudge()

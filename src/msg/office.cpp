@@ -439,8 +439,8 @@ int office::wait(request &r, nanoseconds deadline)
             guard held(lock_);
             r.may_sleep = true;
         }
-        if (core::wait_until(ready, &r, deadline) == SEA_ERR_TIMEOUT && !withdraw(r, SEA_ERR_TIMEOUT))
-            core::wait_until(ready, &r, never);
+        if (core::wait_watched(ready, &r, deadline) == SEA_ERR_TIMEOUT && !withdraw(r, SEA_ERR_TIMEOUT))
+            core::wait_watched(ready, &r, never);
     }
     if (r.state.load(std::memory_order_acquire) == phase::own_fetch) fetch_here(r);
     if (r.status == SEA_OK) [[likely]]

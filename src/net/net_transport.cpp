@@ -26,7 +26,7 @@ namespace {
 constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472 bytes fill the largest one
 constexpr std::size_t room_bytes = most_datagram + max_ack_bytes + gso_bytes;
 constexpr std::size_t bytes_per_poll = 256 * 1024; // a sixth of the usual window: the sender never waits for an answer
-constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often more of it
+constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
 constexpr std::uint64_t expecting_time = 50 * microsecond; // after a packet; some round trips
 constexpr unsigned looks_when_expecting = 4;
@@ -123,7 +123,6 @@ class net_transport final : public transport {
     queueing queueing_;
     flood_guard guard_;
     bool closed_ = false, polling_ = false;
-    bool rest_follows_ = false;              // of a transfer of which the last packet had a part
     bool any_waits_ = false;                 // a peer, for blocked_until_
     std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
     std::vector<int> due_;
@@ -327,9 +326,8 @@ void net_transport::receive(const packet_header &header, std::span<std::byte> pa
     ++p->lately;
     const bool failed = p->link->has_failed();
     if (!p->link->receive(view, now)) ++drops_.replayed;
-    rest_follows_ = p->link->rest_follows();
     if (header.flags & packet_flags::bundle)
-        queueing_.came(rank, packet.size(), rest_follows_, header.flags & packet_flags::ask_ack, now);
+        queueing_.came(rank, packet.size(), p->link->rest_follows(), header.flags & packet_flags::ask_ack, now);
     if (!failed && p->link->has_failed()) return sink_.unreachable(rank);
     if (!failed && p->link->peer_closed()) p->link->settle_all(SEA_OK);
 }
@@ -392,8 +390,8 @@ bool net_transport::take_all(nanoseconds now)
             break;
         }
         if (got == 0 && !any && --looks > 0) continue;
-        // What is whole may be what the program waits for, or is answered before the kernel is asked for more.
-        if (got < worth_another || !rest_follows_) break;
+        // What was asked for is answered before the kernel is asked for more.
+        if (got < worth_another || sink_.may_go_on()) break;
         bytes += got;
     }
     if (any) expecting_until_ = now + expecting_time;

@@ -20,6 +20,8 @@ namespace onesea::net::test {
 struct memory_sink final : sink {
     std::vector<std::byte> memory;
     std::uint64_t frames = 0, bytes = 0;
+    std::uint64_t enough = ~0ull; // bytes, for the program to go on
+    bool may_go_on() const override { return bytes >= enough; }
     void receive(int, const frame &head, std::span<const std::byte> payload) override
     {
         ++frames;
