@@ -72,7 +72,7 @@ acp_atkey_t acp_register_memory(void *addr, size_t size, int color);
 int acp_unregister_memory(acp_atkey_t atkey);
 
 /* The global address, with the registration's colour, of memory inside a registration of this process; ACP_GA_NULL: it
- * is not inside. The address just behind the registration is allowed. */
+ * is not inside, as the byte just behind it. */
 acp_ga_t acp_query_ga(acp_atkey_t atkey, void *addr);
 
 /* The memory behind a global address of this process; NULL: it is another's, or nothing is there. */

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registrations, addresses, and the global heap. A key is the global address of the registration's first byte, so that
-// nothing is kept for a registration but one bit, which tells acp_reset() that there is something to end: onesea.h
-// gives registrations the slices of 1 MiB from the middle of the window on.
+// Registrations, addresses, and the global heap. onesea.h gives a registration slices of 1 MiB from the middle of the
+// window on; what lies there begins with the whole word in which the registration does, so that addresses are aligned
+// as the memory is. A key is the global address of the first slice. One byte is kept for a registration: that there is
+// one, and how many bytes of the word are before it.
 #include "errors.hpp"
 #include "job.hpp"
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace acp {
@@ -19,7 +21,7 @@ constexpr int slice_shift = 20;
 
 struct slices {
     std::mutex mutex;
-    std::vector<bool> taken; // a registration starts at this one
+    std::vector<std::uint8_t> starts; // by slice: 0: none starts there; else 1 + the bytes before it in its word
 };
 
 slices &registrations()
@@ -30,26 +32,38 @@ slices &registrations()
 
 std::size_t slice_of(sea_addr a) { return std::size_t((sea_addr_offset(a) - first_slice) >> slice_shift); }
 
-void mark(sea_addr a)
+void mark(sea_addr a, std::uint8_t start)
 {
     slices &all = registrations();
     std::lock_guard lock(all.mutex);
     const std::size_t slice = slice_of(a);
-    if (slice >= all.taken.size()) all.taken.resize(std::max<std::size_t>(1024, 2 * slice));
-    all.taken[slice] = true;
+    if (slice >= all.starts.size()) all.starts.resize(std::max<std::size_t>(1024, 2 * slice));
+    all.starts[slice] = start;
 }
 
-// True: there was one.
-bool unmark(sea_addr a)
+// What is kept of the slice; nullptr: nothing, and no registration begins there. The mutex is held.
+std::uint8_t *kept(slices &all, sea_addr a)
 {
     constexpr std::uint64_t inside = (std::uint64_t(1) << slice_shift) - 1;
-    if (sea_addr_rank(a) != job().me || sea_addr_offset(a) < first_slice || (a & inside)) return false;
+    if (sea_addr_rank(a) != job().me || sea_addr_offset(a) < first_slice || (a & inside)) return nullptr;
+    const std::size_t slice = slice_of(a);
+    return slice < all.starts.size() ? &all.starts[slice] : nullptr;
+}
+
+std::uint8_t marked(sea_addr a)
+{
     slices &all = registrations();
     std::lock_guard lock(all.mutex);
-    const std::size_t slice = slice_of(a);
-    if (slice >= all.taken.size() || !all.taken[slice]) return false;
-    all.taken[slice] = false;
-    return true;
+    const std::uint8_t *start = kept(all, a);
+    return start ? *start : 0;
+}
+
+std::uint8_t unmark(sea_addr a)
+{
+    slices &all = registrations();
+    std::lock_guard lock(all.mutex);
+    std::uint8_t *start = kept(all, a);
+    return start ? std::exchange(*start, 0) : 0;
 }
 
 } // namespace
@@ -58,11 +72,11 @@ void forget_registrations()
 {
     slices &all = registrations();
     std::lock_guard lock(all.mutex);
-    for (std::size_t slice = 0; slice < all.taken.size(); ++slice)
-        if (all.taken[slice])
+    for (std::size_t slice = 0; slice < all.starts.size(); ++slice)
+        if (all.starts[slice])
             sea_unregister(sea_addr(job().me) << SEA_OFFSET_BITS |
                            (first_slice + (std::uint64_t(slice) << slice_shift)));
-    all.taken = {};
+    all.starts = {};
 }
 
 } // namespace acp
@@ -96,7 +110,7 @@ acp_atkey_t acp_register_memory(void *addr, size_t size, int color)
         report_sea("acp_register_memory");
         return ACP_ATKEY_NULL;
     }
-    mark(address);
+    mark(address, std::uint8_t(1 + before));
     return address | acp_ga_t(color) << colour_shift;
 }
 
@@ -104,10 +118,10 @@ int acp_unregister_memory(acp_atkey_t atkey)
 {
     if (!ready("acp_unregister_memory")) return -1;
     const sea_addr start = address_of(atkey);
-    const bool was_marked = unmark(start); // before another thread may be given the same slice
+    const std::uint8_t was_marked = unmark(start); // before another thread may be given the same slice
     if (sea_unregister(start) == SEA_OK) return 0;
     report_sea("acp_unregister_memory");
-    if (was_marked) mark(start);
+    if (was_marked) mark(start, was_marked);
     return -1;
 }
 
@@ -115,14 +129,16 @@ acp_ga_t acp_query_ga(acp_atkey_t atkey, void *addr)
 {
     if (!ready("acp_query_ga")) return ACP_GA_NULL;
     const sea_addr start = address_of(atkey);
-    auto *memory = static_cast<char *>(sea_addr_rank(start) == job().me && atkey ? sea_local(start) : nullptr);
+    const std::uint8_t begins = marked(start);
+    auto *memory = static_cast<char *>(begins ? sea_local(start) : nullptr);
     if (!memory) {
         report("acp_query_ga", "%#llx is no registration of this process", word(atkey));
         return ACP_GA_NULL;
     }
-    const auto into = std::uint64_t(static_cast<char *>(addr) - memory);
-    if (into < first_slice && sea_local_range(start, into)) return atkey + into; // `into` bytes lie before it
-    report("acp_query_ga", "%p is not inside the registration %#llx, which starts at %p", addr, word(atkey), memory);
+    const std::uint64_t before = begins - 1u, into = std::uint64_t(static_cast<char *>(addr) - memory);
+    if (into >= before && into < first_slice && sea_local_range(start, into + 1)) return atkey + into;
+    report("acp_query_ga", "%p is not inside the registration %#llx, which starts at %p", addr, word(atkey),
+           memory + before);
     return ACP_GA_NULL;
 }
 

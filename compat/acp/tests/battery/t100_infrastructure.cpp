@@ -77,7 +77,6 @@ STEP(registrations_keep_address_and_colour)
             EQUAL(acp_query_color(ga), colour);
             EQUAL(acp_onesea_address(ga) >> 40, std::uint64_t(acp_onesea_rank(self.me)));
         }
-        EQUAL(acp_query_ga(key, memory.data() + memory.size()), acp_query_ga(key, memory.data()) + memory.size());
         EQUAL(acp_unregister_memory(key), 0);
     }
 }
@@ -91,6 +90,36 @@ STEP(aligned_memory_has_aligned_addresses)
         EQUAL(acp_query_ga(key, memory + 65) % 8, 1u);
         EQUAL(acp_unregister_memory(key), 0);
     }
+}
+
+STEP(what_lies_beside_a_registration_is_not_inside)
+{
+    alignas(64) static char memory[256];
+    constexpr std::size_t size = 64;
+    for (int before = 0; before < 16; ++before) {
+        char *const first = memory + 64 + before;
+        const acp_atkey_t key = acp_register_memory(first, size, 3);
+        for (std::size_t near = 1; near <= 8; ++near) {
+            EQUAL(acp_query_ga(key, first + near), acp_query_ga(key, first) + near);
+            EQUAL(acp_query_address(acp_query_ga(key, first + size - near)), static_cast<void *>(first + size - near));
+            ERROR_OF("is not inside", EQUAL(acp_query_ga(key, first - near), ACP_GA_NULL));
+            ERROR_OF("is not inside", EQUAL(acp_query_ga(key, first + size + near - 1), ACP_GA_NULL));
+        }
+        const acp_atkey_t other = key ^ 7; // names what it does not
+        ERROR_OF("no registration", EQUAL(acp_query_ga(other, first + 8), ACP_GA_NULL));
+        ERROR_OF("not the start of a registration", EQUAL(acp_unregister_memory(other), -1));
+        EQUAL(acp_unregister_memory(key), 0);
+    }
+}
+
+STEP(only_a_key_names_a_registration)
+{
+    std::vector<char> memory(3 << 20);
+    const acp_atkey_t key = acp_register_memory(memory.data(), memory.size(), 0);
+    ERROR_OF("no registration", EQUAL(acp_query_ga(acp_query_starter_ga(self.me), words()), ACP_GA_NULL));
+    for (acp_ga_t into : {8, 1 << 20}) // addresses inside
+        ERROR_OF("no registration", EQUAL(acp_query_ga(key + into, memory.data() + into), ACP_GA_NULL));
+    EQUAL(acp_unregister_memory(key), 0);
 }
 
 STEP(constants_can_be_registered_and_read)
@@ -136,10 +165,9 @@ STEP(a_registration_ends_where_the_next_one_begins)
     const acp_atkey_t two = acp_register_memory(memory.data() + size, size, 2);
     const acp_ga_t start = acp_query_ga(one, memory.data());
     EQUAL(acp_query_ga(one, memory.data() + size - 1), start + size - 1);
-    EQUAL(acp_query_ga(one, memory.data() + size), start + size);
     EQUAL(acp_query_color(acp_query_ga(two, memory.data() + size)), 2);
-    ERROR_OF("is not inside", EQUAL(acp_query_ga(one, memory.data() + size + 1), ACP_GA_NULL));
-    ERROR_OF("is not inside", EQUAL(acp_query_ga(one, memory.data() + size + 100), ACP_GA_NULL));
+    for (std::size_t behind : {0, 1, 100})
+        ERROR_OF("is not inside", EQUAL(acp_query_ga(one, memory.data() + size + behind), ACP_GA_NULL));
     ERROR_OF("is not inside", EQUAL(acp_query_ga(two, memory.data()), ACP_GA_NULL));
     EQUAL(acp_unregister_memory(one), 0);
     EQUAL(acp_unregister_memory(two), 0);
