@@ -68,7 +68,8 @@ using namespace acp;
         std::size_t at;                                                                                                \
         sea_addr address = SEA_NULL;                                                                                   \
         if (!ready(function) || !position(function, index, &at)) return ACP_GA_NULL;                                   \
-        return good(function, sea_##kind##_at(the(v), at, &address)) ? address : ACP_GA_NULL;                          \
+        /* the place behind the byte is there only if the byte is */                                                   \
+        return good(function, sea_##kind##_at(the(v), at + 1, &address)) ? address - 1 : ACP_GA_NULL;                  \
     }                                                                                                                  \
     size_t acp_size_##kind(acp_##kind##_t v)                                                                           \
     {                                                                                                                  \

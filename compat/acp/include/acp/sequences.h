@@ -41,9 +41,8 @@ void acp_destroy_vector(acp_vector_t vector);
 void acp_assign_vector(acp_vector_t vector1, acp_vector_t vector2);
 void acp_assign_range_vector(acp_vector_t vector, acp_vector_it_t start, acp_vector_it_t end);
 
-/* The global address of a byte (the place behind the last is allowed); valid until the contents
- * move: a growth, assignment, swap or destruction.
- * ACP_GA_NULL: it is not inside. */
+/* The global address of a byte, valid until the contents move: a growth, assignment, swap or destruction. ACP_GA_NULL:
+ * it is not inside, as the place behind the last. */
 acp_ga_t acp_at_vector(acp_vector_t vector, int index);
 
 /* Bytes in it, bytes that it can hold before its contents move; 0 on a failure. 1 if it is empty, else 0. */
@@ -105,9 +104,8 @@ void acp_destroy_deque(acp_deque_t deque);
 void acp_assign_deque(acp_deque_t deque1, acp_deque_t deque2);
 void acp_assign_range_deque(acp_deque_t deque, acp_deque_it_t start, acp_deque_it_t end);
 
-/* The global address of a byte (the place behind the last is allowed); valid until the next call
- * that changes the deque.
- * ACP_GA_NULL: it is not inside. */
+/* The global address of a byte, valid until the next call that changes the deque. ACP_GA_NULL: it is not inside, as the
+ * place behind the last. */
 acp_ga_t acp_at_deque(acp_deque_t deque, int index);
 
 /* Bytes in it, bytes that it can hold before its contents move; 0 on a failure. 1 if it is empty, else 0. */
