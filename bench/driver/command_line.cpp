@@ -9,8 +9,6 @@
 namespace bench {
 namespace {
 
-constexpr int wrong_options = 125; // as for the other verbs of the command
-
 void add_paths(CLI::App &app, options &o, const std::vector<std::string> &paths_there_are)
 {
     app.add_option("--path", o.paths, "only these paths: " + fmt::format("{}", fmt::join(paths_there_are, ", ")))
@@ -64,6 +62,9 @@ int run_benchmark(int argc, char **argv, const benchmark &what, const std::funct
         return body(o);
     } catch (const interrupted &e) {
         return 128 + e.signal;
+    } catch (const place_error &e) {
+        fmt::print(stderr, "onesea bench {}: {}\n", what.name, e.what());
+        return wrong_options;
     } catch (const std::exception &e) {
         fmt::print(stderr, "onesea bench {}: {}\n", what.name, e.what());
         return 1;

@@ -15,6 +15,9 @@ class App;
 
 namespace bench {
 
+// The exit code of the command `onesea` for wrong options, also for one that names a place that cannot be written.
+constexpr int wrong_options = 125;
+
 struct number_option { // of one benchmark alone
     std::string name;  // as it is typed: "--ranks"
     unsigned *value;   // holds the default
@@ -31,7 +34,7 @@ struct benchmark {
 };
 
 // Reads the command line. An exit code if the program is to end now: 0 when the help was wanted (throws if that could
-// not be printed), or what the command `onesea` ends with for wrong options, which are told on stderr.
+// not be printed), or wrong_options, which are told on stderr.
 std::optional<int> parse(CLI::App &app, int argc, char **argv);
 
 // A benchmark's main: gives the exit code. Exceptions of `body` become a message and a code.

@@ -25,13 +25,14 @@ bool wanted(const std::vector<std::string> &list, const std::string &name)
     return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
 
-void write_file(const std::filesystem::path &file, const std::string &text)
+// 0, or the number of the system's error.
+int try_to_write(const std::filesystem::path &file, const std::string &text)
 {
-    std::ofstream stream(file);
+    errno = 0;
+    std::ofstream stream(file, std::ios::binary);
     stream << text;
     stream.close();
-    if (!stream) throw std::runtime_error("cannot write " + file.string());
-    progress("wrote " + file.string());
+    return stream ? 0 : errno ? errno : EIO;
 }
 
 } // namespace
@@ -48,11 +49,20 @@ double budget::left() const { return end_ - now(); }
 void prepare_folder(const std::string &folder)
 {
     if (folder.empty()) return;
-    std::error_code error;
+    std::error_code error, none;
     std::filesystem::create_directories(folder, error);
-    if (!error && access(folder.c_str(), W_OK | X_OK) != 0) error = std::error_code(errno, std::generic_category());
-    if (error)
-        throw std::runtime_error(fmt::format("--out: nothing can be written in '{}': {}", folder, error.message()));
+    const auto probe = std::filesystem::path(folder) / fmt::format("onesea-{}.part", getpid());
+    if (!error) error.assign(try_to_write(probe, std::string(4096, '\n')), std::generic_category());
+    std::filesystem::remove(probe, none);
+    if (error) throw place_error(fmt::format("--out: nothing can be written in '{}': {}", folder, error.message()));
+}
+
+void write_file(const std::string &folder, const std::string &name, const std::string &text)
+{
+    const auto file = std::filesystem::path(folder) / name;
+    if (const int error = try_to_write(file, text))
+        throw place_error(fmt::format("'{}' cannot be written: {}", file.string(), strerror(error)));
+    progress("wrote " + file.string());
 }
 
 void progress(const std::string &line) { fmt::print(stderr, "{}\n", line); }
@@ -67,8 +77,8 @@ void publish(const std::vector<figure> &figures, const options &o, const std::st
     const bool good = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
     const int error = errno;
     if (!o.out.empty()) {
-        write_file(std::filesystem::path(o.out) / (name + ".json"), lines);
-        for (const auto &[file, text] : pictures()) write_file(std::filesystem::path(o.out) / file, text);
+        write_file(o.out, name + ".json", lines);
+        for (const auto &[file, text] : pictures()) write_file(o.out, file, text);
     }
     if (!good) throw std::runtime_error(fmt::format("stdout cannot be written: {}", strerror(error)));
 }

@@ -6,6 +6,7 @@
 #include "driver/table.hpp"
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,16 @@ class budget {
     double end_;
 };
 
-// Makes the folder of --out; throws if nothing can be written there. "": none.
+// What an option names cannot be written.
+struct place_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Makes the folder of --out, and looks whether a file finds room there; throws place_error. "": none.
 void prepare_folder(const std::string &folder);
+
+// Into the folder of --out; throws place_error.
+void write_file(const std::string &folder, const std::string &name, const std::string &text);
 
 // Progress for the person who waits: one line on stderr.
 void progress(const std::string &line);

@@ -6,6 +6,7 @@ machine may be as slow as it likes."""
 import json
 import math
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,15 @@ def check_haste(onesea):
     assert result.returncode == 0 and {"copy", "get8"} & {f["case"] for f in figures}, (result.stderr, figures)
 
 
+def check_no_room(onesea, name):
+    """A folder that takes no byte, here by a limit as elsewhere by a full disk, is told before anything is measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run([onesea, "bench", name, "--out", folder], capture_output=True, text=True, timeout=20,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)))
+        assert result.returncode == 125 and folder in result.stderr and not result.stdout, f"no room: {result}"
+        assert not os.listdir(folder), "something is left"
+
+
 def can_make_namespaces():
     """Whether this machine lets us make network namespaces."""
     if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("nft"):
@@ -169,8 +179,8 @@ def main(onesea, name, *flags):
     for wrong in (["--case", "nothing"], ["--path", "air"], ["--runs", "0"], ["--secure", "maybe"], ["--unknown"],
                   ["--seconds", "5"], ["--out", "/dev/null/x"]): # before anything is measured
         result = subprocess.run([onesea, "bench", name, *wrong], capture_output=True, text=True, timeout=20)
-        code = 1 if wrong[0] == "--out" else 125 # as the other verbs of the command
-        assert result.returncode == code and result.stderr and not result.stdout, f"{wrong}: exit code {result.returncode}"
+        assert result.returncode == 125 and result.stderr and not result.stdout, f"{wrong}: exit code {result.returncode}"
+    check_no_room(onesea, name)
     with open("/dev/full", "w") as full:
         result = subprocess.run([onesea, "bench", name, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
         assert result.returncode == 1 and "stdout cannot be written" in result.stderr, f"lost help: {result}"

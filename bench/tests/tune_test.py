@@ -4,6 +4,7 @@ one, touches only what it measured, and prints nothing but JSON if that was aske
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -13,8 +14,12 @@ from pathlib import Path
 onesea, program = sys.argv[1:3]
 
 
-def run(*words, status=0, **env):
-    done = subprocess.run([onesea, *words], capture_output=True, text=True, timeout=150, env=os.environ | env)
+def no_room():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+
+def run(*words, status=0, preexec_fn=None, **env):
+    done = subprocess.run([onesea, *words], capture_output=True, text=True, timeout=150, env=os.environ | env, preexec_fn=preexec_fn)
     assert done.returncode == status, f"{words} gave {done.returncode}: {done.stderr}"
     return done
 
@@ -75,9 +80,13 @@ with tempfile.TemporaryDirectory() as folder:
     assert "kept as" in broken.stderr and Path(str(file) + ".old").read_text() == "{", broken.stderr
     run("run", "true", **home)
 
-    for option, status in (("--profile", 125), ("--out", 1)): # before minutes of measuring
-        told = run("tune", option, "/dev/null/x", status=status, **home)
+    for option in ("--profile", "--out"): # before minutes of measuring
+        told = run("tune", option, "/dev/null/x", status=125, **home)
         assert "/dev/null/x" in told.stderr and not told.stdout, told
+    for place in (("--profile", folder + "/y.json"), ("--out", folder + "/out")): # by a limit as by a full disk
+        told = run("tune", *place, status=125, preexec_fn=no_room, **home)
+        assert place[1] in told.stderr and not told.stdout, told
+    assert not Path(folder, "y.json.part").exists()
     assert "fragmnt" in run("tune", "--only", "fragmnt", status=125).stderr
     assert "there is no batch on the path shm" in run("tune", "--only", "batch", "--path", "shm", status=125, **home).stderr
     assert "--unknown" in run("tune", "--unknown", status=125).stderr

@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace bench {
@@ -122,21 +121,12 @@ int dry_run(const tune_options &o, const std::string &file)
     return done();
 }
 
-void write_file(const fs::path &file, const std::string &text)
-{
-    std::ofstream stream(file);
-    stream << text;
-    stream.close();
-    if (!stream) throw std::runtime_error("cannot write " + file.string());
-    progress("wrote " + file.string());
-}
-
 void write_pictures(const tune_options &o, const std::vector<path_result> &results, const std::string &lines)
 {
     if (o.out.empty()) return;
-    write_file(fs::path(o.out) / "tune.json", lines);
+    write_file(o.out, "tune.json", lines);
     for (const auto &r : results)
-        for (const auto &[name, svg] : pictures_of(r)) write_file(fs::path(o.out) / name, svg);
+        for (const auto &[name, svg] : pictures_of(r)) write_file(o.out, name, svg);
 }
 
 int tune(const tune_options &o)
@@ -200,6 +190,9 @@ int main(int argc, char **argv)
     } catch (const onesea::agent::request_error &e) {
         fmt::print(stderr, "onesea tune: {}\n", e.what());
         return e.code;
+    } catch (const bench::place_error &e) {
+        fmt::print(stderr, "onesea tune: {}\n", e.what());
+        return bench::wrong_options;
     } catch (const std::exception &e) {
         fmt::print(stderr, "onesea tune: {}\n", e.what());
         return 1;

@@ -134,8 +134,12 @@ void prepare_profile(const std::string &path)
     std::error_code error;
     if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
     if (error) cannot_write(path, error.message());
-    if (!std::ofstream(part_of(path), std::ios::binary)) cannot_write(path, strerror(errno));
+    std::ofstream probe(part_of(path), std::ios::binary);
+    probe << std::string(4096, '\n'); // more than any profile has: a full disk is told by what is written
+    probe.close();
+    const int failed = probe ? 0 : errno ? errno : EIO;
     fs::remove(part_of(path), error);
+    if (failed) cannot_write(path, strerror(failed));
 }
 
 void write_profile(const std::string &path, const profile &values, const nlohmann::ordered_json &about)

@@ -3,10 +3,12 @@
 
 #include "agent/hosts.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace onesea::agent {
@@ -108,6 +110,16 @@ TEST(profile_file, where_it_cannot_be_written_is_told_beforehand)
     prepare_profile(f.path + "/new/profile.json");
     EXPECT_TRUE(std::filesystem::is_empty(f.path + "/new"));
     EXPECT_THROW(prepare_profile("/dev/null/profile.json"), request_error);
+    {
+        signal(SIGXFSZ, SIG_IGN);
+        rlimit before;
+        ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+        const rlimit none{0, before.rlim_max}; // as a full disk, but only for this process
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+        EXPECT_THROW(prepare_profile(f.path + "/new/profile.json"), request_error);
+        setrlimit(RLIMIT_FSIZE, &before);
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(f.path + "/new"));
     EXPECT_THROW(write_profile("/dev/null/profile.json", {}, {}), request_error);
 }
 
