@@ -106,6 +106,10 @@ int main(int argc, char **argv)
     sea_addr farm = SEA_NULL;
     int wrong = 0;
     must(sea_init(NULL));
+    if (argc > 1 && sea_spawner() < 0) {
+        fputs("usage: growth\n", stderr);
+        return 2;
+    }
     if (argc > 1) { /* hired: the address of the farm came with the arguments */
         work(strtoull(argv[1], NULL, 10));
         must(sea_finalize());

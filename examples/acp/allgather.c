@@ -35,11 +35,27 @@ static size_t wrong_bytes(const unsigned char *blocks, size_t n, int round)
     return wrong;
 }
 
+static void wrong_usage(void)
+{
+    fputs("usage: allgather [bytes of a block [rounds]]\n", stderr);
+    exit(2);
+}
+
+/* A whole number, `least` to 1000000000; anything else ends the program. */
+static long number(const char *text, long least)
+{
+    char *end;
+    const long n = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || n < least || n > 1000000000) wrong_usage();
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     if (acp_init(&argc, &argv) != 0) return 1;
-    const size_t n = argc > 1 ? (size_t)atol(argv[1]) : 4096;
-    const int rounds = argc > 2 ? atoi(argv[2]) : 10;
+    if (argc > 3) wrong_usage();
+    const size_t n = argc > 1 ? (size_t)number(argv[1], 1) : 4096;
+    const long rounds = argc > 2 ? number(argv[2], 1) : 10;
     rank = acp_rank();
     procs = acp_procs();
     unsigned char *blocks = acp_query_address(acp_query_starter_ga(rank));
@@ -55,7 +71,7 @@ int main(int argc, char **argv)
         wrong += wrong_bytes(blocks, n, round);
         acp_sync();
     }
-    if (rank == 0) printf("%d rounds of %zu bytes from each of %d processes\n", rounds, n, procs);
+    if (rank == 0) printf("%ld rounds of %zu bytes from each of %d processes\n", rounds, n, procs);
     const int lost = fflush(stdout) != 0;
     if (lost) perror("stdout");
     if (wrong) fprintf(stderr, "%d: %zu bytes are wrong\n", rank, wrong);

@@ -125,10 +125,26 @@ static uint64_t differences(struct part *mine, int n, int steps)
     return wrong;
 }
 
+static void wrong_usage(void)
+{
+    fputs("usage: stencil [cells of a side [steps]]\n", stderr);
+    exit(2);
+}
+
+/* A whole number, `least` to 1000000000; anything else ends the program. */
+static long number(const char *text, long least)
+{
+    char *end;
+    const long n = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || n < least || n > 1000000000) wrong_usage();
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     if (acp_init(&argc, &argv) != 0) return 1;
-    const int n = argc > 1 ? atoi(argv[1]) : 96, steps = argc > 2 ? atoi(argv[2]) : 200;
+    if (argc > 3) wrong_usage();
+    const int n = argc > 1 ? (int)number(argv[1], 1) : 96, steps = argc > 2 ? (int)number(argv[2], 0) : 200;
     rank = acp_rank();
     procs = acp_procs();
     for (rows = 1; rows * rows < procs; ++rows) {

@@ -166,13 +166,17 @@ static void check(acp_list_t list, struct task all, double tolerance)
 int main(int argc, char **argv)
 {
     if (acp_init(&argc, &argv) != 0) return 1;
-    const double tolerance = argc > 1 ? atof(argv[1]) : 1e-7;
+    char *end = "";
+    const double tolerance = argc > 1 ? strtod(argv[1], &end) : 1e-7;
     const struct task all = {0, 10};
     rank = acp_rank();
     procs = acp_procs();
     here = acp_query_starter_ga(rank);
     there = acp_query_starter_ga(0);
-    if (!(tolerance > 0)) fail("the tolerance must be a number above 0");
+    if (argc > 2 || *end != '\0' || !(tolerance > 0)) {
+        fputs("usage: taskqueue [tolerance]; the tolerance must be a number above 0\n", stderr);
+        return 2;
+    }
     board = acp_query_address(here);
     if (board == NULL) fail("no starter memory");
     if (rank == 0) {

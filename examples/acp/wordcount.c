@@ -130,10 +130,26 @@ static acp_map_t shared_map(void)
     return *mine;
 }
 
+static void wrong_usage(void)
+{
+    fputs("usage: wordcount [words of a process]\n", stderr);
+    exit(2);
+}
+
+/* A whole number, `least` to 1000000000; anything else ends the program. */
+static long number(const char *text, long least)
+{
+    char *end;
+    const long n = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || n < least || n > 1000000000) wrong_usage();
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     if (acp_init(&argc, &argv) != 0) return 1;
-    const long words = argc > 1 ? atol(argv[1]) : 10000;
+    if (argc > 2) wrong_usage();
+    const long words = argc > 1 ? number(argv[1], 1) : 10000;
     rank = acp_rank();
     procs = acp_procs();
     desk_ga = acp_malloc(sizeof *desk, rank);

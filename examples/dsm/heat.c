@@ -129,6 +129,10 @@ static int finish(const char *name, int nodes)
 
 int main(int argc, char **argv)
 {
+    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
+        fputs("usage: heat [FILE.png]\n", stderr);
+        return 2;
+    }
     /* A band has at most ROWS / nodes + 1 rows; the number of nodes is known only in the space, so all give as much. */
     must(dsm_init(2 * ROWS * LINE));
     int me = dsm_node(), nodes = dsm_nodes(), status = 0;

@@ -64,9 +64,26 @@ static void *arrive(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len
     return names;
 }
 
+static void wrong_usage(void)
+{
+    fputs("usage: ring [rounds]\n", stderr);
+    exit(2);
+}
+
+/* A whole number, `least` to 1000000000; anything else ends the program. */
+static long number(const char *text, long least)
+{
+    char *end;
+    const long n = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || n < least || n > 1000000000) wrong_usage();
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     lapi_info_t info;
+    if (argc > 2) wrong_usage();
+    const int rounds = argc > 1 ? (int)number(argv[1], 1) : 100;
     memset(&info, 0, sizeof info);
     MUST(LAPI_Init(&handle, &info));
     MUST(LAPI_Qenv(handle, TASK_ID, &me));
@@ -75,8 +92,7 @@ int main(int argc, char **argv)
     MUST(LAPI_Addr_set(handle, (void *)arrive, pass_on)); /* a number instead of everybody's address */
     MUST(LAPI_Address_init(handle, &done, done_at));      /* all have set it when this returns */
     if (me == 0) {
-        struct token t = {argc > 1 ? atoi(argv[1]) : 100, 1};
-        if (t.rounds_left < 1) must(LAPI_ERR_SET_VAL, "rounds must be positive");
+        struct token t = {rounds, 1};
         strcpy(names, " 0");
         MUST(LAPI_Amsend(handle, (uint)(1 % tasks), (void *)pass_on, &t, sizeof t, names, strlen(names) + 1, NULL, NULL,
                          NULL));

@@ -57,19 +57,23 @@ static double sum_of_all(const double *mine)
 
 int main(int argc, char **argv)
 {
-    const int steps = argc > 1 ? atoi(argv[1]) : 200;
+    char *end = "";
+    const long steps = argc > 1 ? strtol(argv[1], &end, 10) : 200;
+    if (argc > 2 || *end != '\0' || steps < 1) {
+        fputs("usage: overlap [steps]; there must be steps, at least one\n", stderr);
+        return 2;
+    }
     must(MP_init());
-    if (steps < 1) MP_abort(1, "there must be steps, at least one");
     const int me = MP_rank(), ranks = MP_size(), left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
     for (int i = 1; i <= strip; ++i) numbers[0][i] = (me * 7919L + i) % 1000;
     const double before = sum_of_all(numbers[0]), start = MP_time();
-    for (int i = 0; i < steps; ++i) step(numbers[i % 2], numbers[(i + 1) % 2], left, right);
+    for (long i = 0; i < steps; ++i) step(numbers[i % 2], numbers[(i + 1) % 2], left, right);
     must(MP_barrier());
     const double seconds = MP_time() - start, after = sum_of_all(numbers[steps % 2]);
     const int right_sum = fabs(after - before) <= 1e-9 * before;
     if (me == 0)
-        printf("overlap: %d steps on %d ranks, %.1f us each, the sum %s\n", steps, ranks, seconds / steps * 1e6,
-               right_sum ? "is kept: correct" : "has changed: WRONG");
+        printf("overlap: %ld steps on %d ranks, %.1f us each, the sum %s\n", steps, ranks,
+               seconds / (double)steps * 1e6, right_sum ? "is kept: correct" : "has changed: WRONG");
     if (fflush(stdout) != 0) MP_abort(1, "stdout cannot be written");
     must(MP_finalize());
     return me != 0 || right_sum ? 0 : 1;
