@@ -70,7 +70,8 @@ const char *dsm_last_error(void);
  */
 
 /* Opens the space; this node gives `bytes` of memory to it (0: nothing), set to zero. Collective over all nodes of the
- * job, which may give different amounts. On return every node knows all parts and may access them. Errors, the first
+ * job, which may give different amounts. On return every node knows all parts and may access them. After dsm_term(), or
+ * an error, the space may be opened again, with other amounts; that a space was there costs some KiB. Errors, the first
  * two at all nodes alike: DSM_ERR_MEMORY (some node could not give its part; the text says which), DSM_ERR_BELOW (LAPI
  * cannot be started), DSM_ERR_STATE (open already). */
 int dsm_init(uint64_t bytes);

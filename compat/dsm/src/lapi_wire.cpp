@@ -245,7 +245,9 @@ std::unique_ptr<wire> open_wire()
         fail_below(code, "start");
         return nullptr;
     }
-    errors = new std::atomic<int>[static_cast<std::size_t>(nodes)]();
+    if (!errors) errors = new std::atomic<int>[static_cast<std::size_t>(nodes)](); // nodes of the job: always as many
+    for (int other = 0; other < nodes; other++) errors[other] = LAPI_SUCCESS;
+    any_error = false;
     errors_nodes.store(nodes, std::memory_order_release);
     return std::make_unique<lapi_wire>(handle, node, nodes);
 }

@@ -3,7 +3,8 @@
 // `lossy` (the same, but nothing depends on a WRITE that is not repeated), `memory` (one node asks for too much),
 // `death` (needs --on-death continue and two nodes: the last one kills itself), `lost_node` and `lost_link` (the same;
 // node 0 kills node 1 under accesses to it, or waits until its link is given up), `lost_write` (the same; under a WRITE
-// that a lock tells of), `lost_lock` (with four nodes: node 1 dies in the queues of locks).
+// that a lock tells of), `lost_lock` (with four nodes: node 1 dies in the queues of locks), `again` and
+// `again_often` (the space is opened again), `again_dead` (with four nodes: after node 1 has died).
 #include "job.hpp"
 
 #include <atomic>
@@ -147,5 +148,10 @@ int main(int argc, char **argv)
     if (mode == "lost_node" || mode == "lost_link") job::lost(mode == "lost_node");
     if (mode == "lost_write") job::lost_write();
     if (mode == "lost_lock") job::lost_lock();
+    if (mode == "again_dead") job::again_dead();
+    if (mode == "again" || mode == "again_often") {
+        mode == "again" ? job::again() : job::again_often();
+        return job::failures() == 0 ? 0 : 1;
+    }
     return all_steps();
 }

@@ -41,6 +41,9 @@ void last_steps(); // just before dsm_term()
 [[noreturn]] void lost(bool by_death);
 [[noreturn]] void lost_write();
 [[noreturn]] void lost_lock();
+void again(); // the space is opened again
+void again_often();
+[[noreturn]] void again_dead();
 extern bool lossy; // WRITEs may be lost: the UDP wire of the benchmark
 
 } // namespace job
