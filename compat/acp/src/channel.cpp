@@ -21,7 +21,6 @@ struct chreqitem {
     std::shared_ptr<chitem> channel;
     sea_op op = SEA_OP_NONE;
     sea_received received = {0, 0};
-    int status = SEA_OK; // of one that was complete at once
     bool frees = false;
 };
 
