@@ -265,11 +265,8 @@ bool link::build(std::uint64_t now, datagram *result)
 
 std::uint64_t link::ack_word(unsigned index) const
 {
-    std::uint64_t behind = 1 + 64ull * index, word = 0;
-    if (largest_in_ >= behind + 63 + unbroken_from_) return ~word;
-    for (unsigned i = 0; i < 64; ++i)
-        if (largest_in_ >= behind + i && packets_done_.seen(largest_in_ - behind - i)) word |= 1ull << i;
-    return word;
+    const std::uint64_t behind = 1 + 64ull * index;
+    return largest_in_ >= behind ? packets_done_.seen_down_from(largest_in_ - behind) : 0;
 }
 
 // One where `executed` tells of all bundles that came: none is missing between them, and none waits for its turn or its
