@@ -184,9 +184,10 @@ void call::let_transfers_end()
     auto over = [](void *argument) {
         auto &self = *static_cast<call *>(argument);
         if (self.unfinished_sends() > 0) return false;
-        for (int rank : self.team_.mail.arriving_from(&self.box_))
-            if (self.team_.world.alive(rank) && !self.team_.world.is_cut_off(rank)) return false;
-        return true;
+        mailbox &mail = self.team_.mail;
+        for (int rank : mail.arriving_from(&self.box_))
+            if (self.team_.world.nothing_comes(rank)) mail.nothing_comes(&self.box_, rank);
+        return mail.arriving_from(&self.box_).empty();
     };
     team_.world.wait(over, this, deadline_);
 }

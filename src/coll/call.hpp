@@ -6,7 +6,8 @@
 // over data that nobody will see, and conclude() tells. A death is noticed by every member itself, since all watch all
 // members and not only their partners; anything else is told to the others by a notice, in large teams over a tree.
 //
-// A broken call does not return while living ranks still read or write the caller's buffers, unless the time is up.
+// A broken call does not return while living ranks still read or write the caller's buffers, or what ended ones had
+// sent is still taken in, unless the time is up.
 #pragma once
 
 #include "coll/courier.hpp"

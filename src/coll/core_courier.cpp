@@ -135,10 +135,16 @@ bool core_courier::look(bool (*ready)(void *), void *argument)
 }
 
 bool core_courier::alive(int rank) { return core::alive(rank); }
+
+bool core_courier::nothing_comes(int rank)
+{
+    const core::locked held = core::enter(); // else another thread may be taking in what it had sent
+    return core::is_cut_off(rank) || core::end_was_told(rank, core::ends_told(core::engine_held));
+}
+
 int core_courier::node_of(int rank) { return sea_node_of(rank); }
 std::uint32_t core_courier::cut_off() { return core::cut_off(); }
 int core_courier::cut_off_rank(std::uint32_t i) { return core::cut_off_rank(i); }
-bool core_courier::is_cut_off(int rank) { return core::is_cut_off(rank); }
 std::uint32_t core_courier::ended() { return core::ended(); }
 int core_courier::ended_rank(std::uint32_t i) { return core::ended_rank(i); }
 

@@ -16,10 +16,10 @@ class core_courier final : public courier {
     bool take_near(int rank, const context_id &own) override;
     bool look(bool (*ready)(void *), void *argument) override;
     bool alive(int rank) override;
+    bool nothing_comes(int rank) override;
     int node_of(int rank) override;
     std::uint32_t cut_off() override;
     int cut_off_rank(std::uint32_t i) override;
-    bool is_cut_off(int rank) override;
     std::uint32_t ended() override;
     int ended_rank(std::uint32_t i) override;
 };

@@ -32,11 +32,13 @@ class courier {
     virtual bool look(bool (*)(void *), void *) { return false; }
 
     virtual bool alive(int rank) = 0;
+    // It has ended, or the way to it was given up, and nothing that it had sent is written to memory any more. Of what
+    // was all there before, the mailbox may still be told.
+    virtual bool nothing_comes(int rank) = 0;
     virtual int node_of(int rank) = 0;
     // To how many ranks the way was given up so far, and to which as the i-th of them, i < cut_off().
     virtual std::uint32_t cut_off() { return 0; }
     virtual int cut_off_rank(std::uint32_t) { return -1; }
-    virtual bool is_cut_off(int) { return false; }
     // How many ranks have left or died so far, and which was the i-th of them, i < ended().
     virtual std::uint32_t ended() = 0;
     virtual int ended_rank(std::uint32_t i) = 0;

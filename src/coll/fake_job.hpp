@@ -30,6 +30,7 @@ class post_office final : public courier {
     int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) override;
     void nudge() override {}
     bool alive(int rank) override;
+    bool nothing_comes(int rank) override { return !alive(rank); }
     int node_of(int rank) override;
     std::uint32_t ended() override;
     int ended_rank(std::uint32_t i) override;

@@ -29,6 +29,12 @@ std::string other_call(int source, const signature &theirs, const signature &our
                        describe(theirs), describe(ours));
 }
 
+bool arrives(const receive &r)
+{
+    const auto state = r.state.load(std::memory_order_relaxed);
+    return state == receive::phase::arriving || state == receive::phase::copying;
+}
+
 std::string sent_too_late(int source, const signature &theirs)
 {
     return fmt::format("the members do not agree on the call: rank {} is in a {}, which did without it here", source,
@@ -70,16 +76,17 @@ void mailbox::release(box *b)
     let_memory_go(*b);
 }
 
-// Of a tombstone, when nothing is under way to or from there.
+// Of a tombstone, when nothing is under way to or from there. What is lost stays where a handler would look for it,
+// without its data.
 void mailbox::let_memory_go(box &b)
 {
-    auto arrives = [](const receive &r) { return r.state.load(std::memory_order_relaxed) == receive::phase::arriving; };
-    auto comes = [](const auto &entry) { return !entry.second.whole; };
+    auto is_lost = [](const receive &r) { return r.state.load(std::memory_order_relaxed) == receive::phase::lost; };
+    auto comes = [](const auto &entry) { return !entry.second.whole && !entry.second.lost; };
     if (!b.freed || std::any_of(b.receives.begin(), b.receives.end(), arrives)) return;
     if (std::any_of(b.early.begin(), b.early.end(), comes)) return;
     if (std::atomic_ref(b.sent.value).load(std::memory_order_acquire) < b.started) return;
-    b.receives.clear();
-    b.early.clear();
+    if (std::none_of(b.receives.begin(), b.receives.end(), is_lost)) b.receives.clear();
+    std::erase_if(b.early, [](const auto &entry) { return entry.second.whole; });
     b.scratch.clear();
 }
 
@@ -153,9 +160,33 @@ std::vector<int> mailbox::arriving_from(box *b)
 {
     std::vector<int> sources;
     std::lock_guard lock(mutex_);
-    for (receive &r : b->receives)
-        if (r.state.load(std::memory_order_relaxed) == receive::phase::arriving) sources.push_back(r.source);
+    for (const receive &r : b->receives)
+        if (arrives(r)) sources.push_back(r.source);
     return sources;
+}
+
+std::vector<int> mailbox::under_way_from(box *b)
+{
+    std::vector<int> sources = arriving_from(b);
+    std::lock_guard lock(mutex_);
+    for (const auto &[key, m] : b->early)
+        if (!m.whole && !m.lost) sources.push_back(key.source);
+    return sources;
+}
+
+// An early message is not copied to the caller's memory any more. If a handler does it just now, its end is near.
+void mailbox::nothing_comes(box *b, int rank)
+{
+    std::lock_guard lock(mutex_);
+    for (receive &r : b->receives)
+        if (r.source == rank && r.state.load(std::memory_order_relaxed) == receive::phase::arriving)
+            r.state.store(receive::phase::lost, std::memory_order_relaxed);
+    for (auto &[key, m] : b->early) {
+        if (key.source != rank || m.whole) continue;
+        m.lost = true;
+        m.taker = nullptr;
+        m.data.reset();
+    }
 }
 
 void mailbox::awaited(std::set<int> &ranks)
@@ -276,6 +307,7 @@ void mailbox::arrived(early_message *m)
     box &owner = *m->owner;
     if (!taker) return let_memory_go(owner);
     auto node = owner.early.extract(m->key);
+    taker->state.store(receive::phase::copying, std::memory_order_relaxed);
     lock.unlock();
     copy(taker->to, node.mapped().data.get(), taker->bytes);
     lock.lock(); // arriving_from() must not end, and with it the call, while this thread writes

@@ -9,6 +9,9 @@
 //   message header ──► receive posted?  yes: waiting ─► arriving ─► here
 //                                        no: early (─► whole) ─► copied to the receive that is posted later
 //
+// What was arriving from a rank of which nothing comes any more is *lost*: its memory is not written to again, but a
+// handler may still bring the end of what was all there.
+//
 // A notice that a member has given a large team up goes on to the neighbours: it floods a tree over the members, so
 // that nobody talks to all of them.
 //
@@ -37,7 +40,7 @@ namespace onesea::coll {
 struct box;
 
 struct receive {
-    enum class phase : std::uint8_t { waiting, arriving, here };
+    enum class phase : std::uint8_t { waiting, arriving, copying, here, lost }; // copying: what came early
     std::uint32_t step;
     int source; // rank
     void *to;
@@ -72,6 +75,7 @@ struct early_message {
     bool whole;     // all the data is there
     receive *taker; // a receive was posted while the data was arriving
     box *owner;
+    bool lost = false;
 };
 
 struct box {
@@ -121,7 +125,9 @@ class mailbox {
     std::byte *scratch(box *b, std::size_t bytes); // lives as long as the call and its transfers; throws bad_alloc
     void break_down(box *b, int status, std::string reason); // the first reason stays
     std::vector<int> give_up(box *b);                        // who is to be told of it now
-    std::vector<int> arriving_from(box *b);                  // ranks
+    std::vector<int> arriving_from(box *b);                  // ranks whose data goes to posted receives,
+    std::vector<int> under_way_from(box *b);                 // and those whose data goes anywhere
+    void nothing_comes(box *b, int rank);                    // nothing is written any more, see courier
     void clear();
     void awaited(std::set<int> &ranks); // adds those of which calls wait for messages
 

@@ -98,6 +98,8 @@ int team_table::remove(sea_team handle)
     if (handle == SEA_TEAM_WORLD) return fail(SEA_ERR_INVALID, "sea_team_free: SEA_TEAM_WORLD cannot be freed");
     if (int status = find("sea_team_free", handle, &t)) return status;
     if (t->busy.exchange(true)) return fail(SEA_ERR_STATE, "sea_team_free: a collective of the team is running");
+    for (int rank : mail_->under_way_from(t->messages))
+        if (world_->nothing_comes(rank)) mail_->nothing_comes(t->messages, rank);
     std::lock_guard lock(mutex_);
     const int at = handle & (most_places - 1);
     place &p = places_[std::size_t(at)];
