@@ -76,9 +76,9 @@ struct graph {
     struct neighbour {              // each rank at the other end of edges, but this one, once
         int rank = -1, member = -1; // in the job, in the team
         bool is_source = false, releases = false;
-        sea_addr block = SEA_NULL; // its own; SEA_NULL: not known yet
-        neighbour_news told;       // under the lock of neighbors_news.cpp
-        neighbour_news news;       // the same as this graph's thread has seen it
+        std::uint64_t name = 0; // of its own graph there; 0: not known yet
+        neighbour_news told;    // under the lock of neighbors_news.cpp
+        neighbour_news news;    // the same as this graph's thread has seen it
     };
     struct outgoing_edge {
         sea_addr to[2]; // the target's buffers
@@ -86,6 +86,7 @@ struct graph {
         const void *from;
         std::size_t bytes;
     };
+    std::uint64_t name = 0; // for the neighbours; no other graph of this rank has ever had it, as it may have the block
     sea_team team = SEA_TEAM_NULL;
     sea_addr block = SEA_NULL;
     std::byte *memory = nullptr; // of the block

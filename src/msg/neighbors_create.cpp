@@ -6,6 +6,7 @@
 #include "msg/neighbors_job.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -42,7 +43,7 @@ namespace {
 struct member_card { // what all tell all
     sea_addr block;
     std::uint32_t in, out;
-    std::int64_t status;
+    std::uint64_t name;
 };
 
 // The edges of a neighbour, read once.
@@ -180,6 +181,8 @@ int lay_out(graph &g)
     };
     copy(graph_layout::in_table(), g.places.in);
     copy(g.places.out_table(), g.places.out);
+    static std::atomic<std::uint64_t> names{0};
+    g.name = ++names;
     meet_neighbours(g);
     listen(g);
     return SEA_OK;
@@ -210,7 +213,7 @@ struct making {
     others known{cards};
 
     making(const graph &g, int size)
-        : own{g.block, std::uint32_t(g.places.in.size()), std::uint32_t(g.places.out.size()), 0},
+        : own{g.block, std::uint32_t(g.places.in.size()), std::uint32_t(g.places.out.size()), g.name},
           cards(std::size_t(size))
     {
     }
@@ -238,7 +241,7 @@ const bool registered = [] {
 int connect(graph &g, making &m)
 {
     const int me = sea_team_rank(g.team);
-    for (graph::neighbour &n : g.neighbours) n.block = m.cards[std::size_t(n.member)].block;
+    for (graph::neighbour &n : g.neighbours) n.name = m.cards[std::size_t(n.member)].name;
     if (int s = connect_targets(g, me, m.cards, m.known)) return s;
     return check_sources(g, me, m.cards, m.known);
 }

@@ -3,11 +3,11 @@
 // layer neighbors to each neighbour:
 //
 //     kind        position             id
-//     1 left      receiver's block     steps that the sender had started
-//     2 failed    receiver's block     rank because of which << 8 | -status
+//     1 left      receiver's name      steps that the sender had started
+//     2 failed    receiver's name      rank because of which << 8 | -status
 //
 // Told by frames and not by puts: a member that has not made the graph after all, or has freed it, passes over what
-// comes for its block, where a put would write to memory that may have another use. Failures spread from neighbour to
+// comes for its name, where a put would write to memory that may have another use. Failures spread from neighbour to
 // neighbour, so that whoever waits behind one that has given up learns of it; each member tells once.
 //
 // The end of a link is known to its two ranks only, and only by the end of their operations; who just waits for data of
@@ -72,7 +72,7 @@ void on_frame(const core::upper_frame &frame)
         listeners &l = all_listeners();
         std::lock_guard lock(l.mutex);
         for (graph *g : l.graphs)
-            if (g->block == frame.position)
+            if (g->name == frame.position)
                 any |= note(*g, frame.source, [&](neighbour_news &news) { take_in(news, frame); });
     }
     if (any) core::nudge(core::engine_held);
@@ -103,8 +103,8 @@ void tell_all(const graph &g, notice what, std::uint64_t id)
 {
     const core::locked lock = core::enter();
     for (const graph::neighbour &n : g.neighbours) // who cannot be told has ended, or will not hear of us any more
-        if (n.block)
-            (void)core::send_frame(core::engine_held, core::upper::neighbors, n.rank, what, n.block, id, nullptr, 0);
+        if (n.name)
+            (void)core::send_frame(core::engine_held, core::upper::neighbors, n.rank, what, n.name, id, nullptr, 0);
     core::wake_for_deadlines(core::engine_held);
 }
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -319,6 +320,45 @@ LONE_STEP(8322, a_graph_that_has_failed_and_cannot_be_freed_in_time_is_freed_lat
     const double began = clock.now();
     CHECK_STATUS(SEA_ERR_DEAD, sea_neighbors_free(g));
     CHECK(clock.now() - began < 5); // all are told, nobody loses patience
+    t.sync();
+}
+
+// Rank 0 finds out while it waits in the call that frees a graph, and stopped for so long that rank 1 makes the next
+// one in the same memory.
+LONE_STEP(8323, a_graph_does_not_fail_with_the_one_whose_memory_it_has)
+{
+    REQUIRE(t.size == 3);
+    constexpr int victim = 2;
+    const ends all({{0, 1, 64}, {1, 0, 64}, {0, 2, 64}, {2, 0, 64}, {1, 2, 64}, {2, 1, 64}}, t.rank);
+    sea_neighbors g = 0;
+    REQUIRE_OK(all.make(SEA_TEAM_WORLD, &g));
+    steps(all, g, 1, 5, dice{1});
+    t.sync();
+    auto &freeing = t.shared->flags[0];
+    if (t.rank == victim) {
+        leave(*t.shared);
+        while (freeing < 2) pause_for(0.001);
+        stop(t, 0);
+        kill(getpid(), SIGKILL);
+    }
+    const void *before = sea_neighbors_out(g, 0);
+    ++freeing;
+    CHECK_STATUS(SEA_ERR_DEAD, sea_neighbors_free(g));
+    std::thread waker([&t] {
+        if (t.rank == 0) return;
+        pause_for(0.5);
+        let_go_on(t, 0);
+    });
+    const int living[] = {0, 1};
+    const ends two({{0, 1, 64}, {1, 0, 64}, {0, 1, 64}, {1, 0, 64}}, t.rank);
+    sea_team team = SEA_TEAM_NULL;
+    REQUIRE_OK(sea_team_create(living, 2, 0, &team));
+    CHECK_OK(two.make(team, &g));
+    waker.join();
+    CHECK(sea_neighbors_out(g, 0) == before); // or this proves nothing
+    steps(two, g, 2, 5, dice{2});
+    CHECK_OK(sea_neighbors_free(g));
+    CHECK_OK(sea_team_free(team));
     t.sync();
 }
 
