@@ -175,7 +175,7 @@ int call::conclude()
         return SEA_OK;
     }
     tell_others(); // who throws away what comes for the call lets its transfers end
-    if (box_.open && !std::exchange(box_.let_end, true) && box_.status != SEA_ERR_TIMEOUT) let_transfers_end();
+    if (box_.open && !std::exchange(box_.let_end, true)) let_transfers_end();
     return fail(box_.status, "{}: {}", describe(box_.sign), box_.reason);
 }
 

@@ -69,6 +69,23 @@ TEST_F(UnderWayTest, what_came_early_of_an_ended_member_does_not_go_to_a_call_th
     EXPECT_EQ(0, value);
 }
 
+// Rank 2, say, has run out of time; the caller here has not.
+TEST_F(UnderWayTest, a_call_that_another_member_has_given_up_returns_when_its_own_data_has_come)
+{
+    call c(two, sign, never);
+    c.expect(1, 0, &value, sizeof value);
+    const placement p = mail.take_in(1, piece, nullptr, sizeof value);
+    ASSERT_EQ(&value, p.to);
+    mail.given_up({world_context, 1, 2, {.what = kind::notice, .root = SEA_ERR_TIMEOUT}});
+    world.happens = [&](int round) {
+        if (round != 3) return;
+        value = 5;
+        mail.arrived(p.matched);
+    };
+    EXPECT_EQ(SEA_ERR_TIMEOUT, c.conclude());
+    EXPECT_EQ(5, value) << "it was written later";
+}
+
 // A team that is freed after a call in which rank 1 ended while data of it was under way to the steps given.
 struct FreedTest : testing::Test {
     const context_id id{5, 5};
