@@ -45,6 +45,21 @@ std::vector<pid_t> children_by_scan(pid_t pid)
     return found;
 }
 
+// In a /proc of another pid namespace (`unshare --pid` without --mount-proc) our numbers mean other processes.
+bool numbers_are_ours()
+{
+    char self[16] = "";
+    return readlink("/proc/self", self, sizeof self - 1) > 0 && atoi(self) == getpid();
+}
+
+// True if there are no children; those that have ended are taken in.
+bool all_have_ended()
+{
+    pid_t child;
+    while ((child = waitpid(-1, nullptr, WNOHANG)) > 0) continue;
+    return child < 0;
+}
+
 void kill_tree(pid_t pid, unsigned depth)
 {
     if (depth < 64) // deeper ones come up to us when those above have gone
@@ -65,6 +80,7 @@ void become_reaper() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 std::vector<pid_t> children_of(pid_t pid)
 {
     std::vector<pid_t> found;
+    if (!numbers_are_ours()) return found;
     DIR *tasks = opendir(fmt::format("/proc/{}/task", pid).c_str());
     if (!tasks) return found;
     bool told = true;
@@ -80,6 +96,7 @@ std::vector<pid_t> children_of(pid_t pid)
 
 bool kill_descendants(double seconds, const std::vector<pid_t> &spared)
 {
+    if (!numbers_are_ours()) return spared.empty() && all_have_ended();
     std::uint64_t until = now_ns() + std::uint64_t(seconds * 1e9);
     for (;;) {
         bool any = false;

@@ -10,11 +10,12 @@ namespace onesea::agent {
 
 void become_reaper();
 
-// Direct children only.
+// Direct children only. None where /proc is of another pid namespace: nobody has a number there by which we could name
+// him.
 std::vector<pid_t> children_of(pid_t pid);
 
 // Kills all descendants but those below `spared` (children), again and again until none is left or the time is over.
-// True if none is left.
+// True if none is left. Where /proc is of another pid namespace nobody is killed.
 bool kill_descendants(double seconds, const std::vector<pid_t> &spared = {});
 
 } // namespace onesea::agent
