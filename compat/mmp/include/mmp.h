@@ -156,7 +156,7 @@ int MP_wait_all(MP_request *requests, int n, MP_status *statuses);
 int MP_cancel(MP_request *request);
 
 /* Waits for a message that a receive with these arguments would take now, and leaves it there. Errors: MP_ERR_RANK,
- * MP_ERR_TAG, MP_ERR_TIMEOUT, MP_ERR_DEAD as for MP_receive(). */
+ * MP_ERR_TAG, MP_ERR_TIMEOUT (with MP_set_timeout()), MP_ERR_DEAD and MP_ERR_LINK as for MP_receive(). */
 int MP_probe(int rank, int tag, MP_status *status);
 
 /* The same without waiting: *found says whether there is one. `status` may be NULL. */

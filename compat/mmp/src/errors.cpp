@@ -14,8 +14,10 @@ thread_local char text[longest] = "";
 
 int append(int sea_status, const char *words)
 {
+    const char *meaning = sea_strerror(sea_status);
+    const bool says_more = std::strcmp(words, meaning) != 0;
     const std::size_t used = std::strlen(text);
-    std::snprintf(text + used, longest - used, ": %s: %s", sea_strerror(sea_status), words);
+    std::snprintf(text + used, longest - used, ": %s%s%s", meaning, says_more ? ": " : "", says_more ? words : "");
     return status_of(sea_status);
 }
 

@@ -77,6 +77,13 @@ int tell(int status, const char *call, bool sends, int rank, int tag, std::size_
                           sends ? "to" : "from", name_of(rank, who), tag_of(tag, which));
 }
 
+// The same of one that is only looked for.
+int tell_of_search(int status, const char *call, int rank, int tag)
+{
+    char who[16], which[24];
+    return fail_below(status, "%s: %s, %s", call, name_of(rank, who), tag_of(tag, which));
+}
+
 int no_request(const char *call, MP_request number)
 {
     if (number == MP_REQUEST_NULL)
@@ -318,7 +325,7 @@ int MP_probe(int rank, int tag, MP_status *about)
     if (int status = check("MP_probe", rank, tag, side::receive); status != MP_OK) return status;
     sea_message_info info{};
     const int status = sea_message_probe(SEA_TEAM_WORLD, rank, tag, &info, timeout());
-    if (status != SEA_OK) return tell(status, "MP_probe", false, rank, tag, 0, nullptr);
+    if (status != SEA_OK) return tell_of_search(status, "MP_probe", rank, tag);
     if (about != nullptr) *about = public_of(info);
     return MP_OK;
 }
@@ -329,7 +336,7 @@ int MP_look(int rank, int tag, int *found, MP_status *about)
     if (found == nullptr) return fail(MP_ERR_INVALID, "MP_look: found is a null pointer");
     sea_message_info info{};
     const int status = sea_message_look(SEA_TEAM_WORLD, rank, tag, found, &info);
-    if (status != SEA_OK) return tell(status, "MP_look", false, rank, tag, 0, nullptr);
+    if (status != SEA_OK) return tell_of_search(status, "MP_look", rank, tag);
     if (*found != 0 && about != nullptr) *about = public_of(info);
     return MP_OK;
 }

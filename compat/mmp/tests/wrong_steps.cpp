@@ -153,8 +153,11 @@ void time_outs_leave_what_was_started()
     EXPECT_STATUS(MP_ERR_TIMEOUT, MP_wait_any(&receive, 1, &index, nullptr));
     EXPECT_STATUS(MP_ERR_TIMEOUT, MP_wait_all(&receive, 1, nullptr));
     EXPECT_STATUS(MP_ERR_TIMEOUT, MP_probe(left(), 6, nullptr));
+    EXPECT_WORDS("MP_probe: rank " + std::to_string(left()) + ", tag 6: the time given has passed");
     int withdrawn = -1;
     EXPECT_STATUS(MP_ERR_TIMEOUT, MP_receive(left(), 7, &withdrawn, sizeof withdrawn, nullptr));
+    const std::string words = MP_last_error(), passed = "the time given has passed";
+    EXPECT(words.find(passed) != words.npos && words.find(passed) == words.rfind(passed)); // said once
     EXPECT_DONE(MP_set_timeout(MP_FOREVER));
     EXPECT_DONE(MP_barrier());
     const int mine = MP_rank();
