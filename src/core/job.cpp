@@ -351,8 +351,9 @@ int sea_initialized(void) { return engine().state.load() == role::running; }
 void sea_abort(int code, const char *text)
 {
     auto &e = engine();
+    const std::string who = e.rank >= 0 ? fmt::format("rank {}", e.rank) : fmt::format("process {}", getpid());
     std::string line =
-        fmt::format("onesea: rank {} aborts with code {}{}{}\n", e.rank, code, text ? ": " : "", text ? text : "");
+        fmt::format("onesea: {} aborts with code {}{}{}\n", who, code, text ? ": " : "", text ? text : "");
     [[maybe_unused]] auto n = ::write(STDERR_FILENO, line.data(), line.size());
     _exit(code >= 1 && code <= 125 ? code : 1);
 }

@@ -2,7 +2,7 @@
 // mmp_battery: every function and every error of mmp.h, as a job of any number of ranks. Modes: nothing (all steps),
 // the name of a step (that one), `death` (needs --on-death continue and three ranks: the last one kills itself),
 // `unreachable` (unreachable.cpp), `beside` (two ranks that call sea_init() themselves), `grow` (a rank that is no rank
-// of MMP joins as `newcomer`).
+// of MMP joins as `newcomer`), `abort` (before MP_init()).
 #include "battery.hpp"
 
 #include <atomic>
@@ -214,5 +214,6 @@ int main(int argc, char **argv)
     if (mode == "beside") return battery::beside_onesea();
     if (mode == "grow") return battery::job_that_grows(argv[0]);
     if (mode == "newcomer") return battery::newcomer();
+    if (mode == "abort") MP_abort(7, "no input");
     return battery::all_steps(mode);
 }
