@@ -4,6 +4,7 @@
 // link-local addresses unless there is nothing else.
 #include "agent/address.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
@@ -39,13 +40,10 @@ node_address result(const interface_info &i, std::string why) { return {i.addres
 
 std::string names_of(const std::vector<interface_info> &list)
 {
-    std::string names, last;
-    for (const interface_info &i : list) {
-        if (i.name == last) continue;
-        names += (names.empty() ? "" : ", ") + i.name;
-        last = i.name;
-    }
-    return names;
+    std::vector<std::string> names; // an interface comes once for each of its addresses
+    for (const interface_info &i : list)
+        if (i.up && std::find(names.begin(), names.end(), i.name) == names.end()) names.push_back(i.name);
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 } // namespace
