@@ -51,6 +51,9 @@ int bench(const arguments &args)
         return 0;
     }
     const std::string &name = args[0];
+    if (name.starts_with('-'))
+        throw onesea::agent::request_error(
+            fmt::format("bench has no option '{}' before the name of a benchmark", name));
     if (name.find('/') == name.npos) run_helper(std::string(stem) + name, arguments(args.begin() + 1, args.end()));
     throw onesea::agent::request_error(fmt::format("there is no benchmark '{}'; there are: {}", name, list()), 127);
 }

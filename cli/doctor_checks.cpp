@@ -66,7 +66,7 @@ finding memory()
 {
     double total = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
     double free = double(sysconf(_SC_AVPHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
-    finding f{"memory", health::ok, fmt::format("{} , {} free", human(total), human(free)), ""};
+    finding f{"memory", health::ok, fmt::format("{}, {} free", human(total), human(free)), ""};
     if (total < 512.0 * 1024 * 1024) {
         f.state = health::warn;
         f.change = "use --heap to keep the heaps of the ranks small";

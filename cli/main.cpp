@@ -34,14 +34,23 @@ struct verb {
     int (*run)(const arguments &);
 };
 
-int version(const arguments &)
+void expect_none(const char *name, const arguments &args)
 {
+    if (args.empty()) return;
+    throw agent::request_error(
+        fmt::format("{} takes no '{}'; 'onesea VERB --help' tells more about a verb", name, args[0]));
+}
+
+int version(const arguments &args)
+{
+    expect_none("version", args);
     fmt::print("onesea {}.{}.{}\n", SEA_VERSION_MAJOR, SEA_VERSION_MINOR, SEA_VERSION_PATCH);
     return 0;
 }
 
-int help(const arguments &)
+int help(const arguments &args)
 {
+    expect_none("help", args);
     fmt::print("{}", usage);
     return 0;
 }

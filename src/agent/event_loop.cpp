@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
 #include <stdexcept>
 #include <sys/epoll.h>
@@ -12,10 +13,14 @@
 
 namespace onesea::agent {
 
-event_loop::event_loop() : epoll_(epoll_create1(EPOLL_CLOEXEC))
+int granted(int fd, const char *call)
 {
-    if (epoll_ < 0) throw std::runtime_error(fmt::format("epoll_create1 failed with errno {}", errno));
+    if (fd >= 0) return fd;
+    throw std::runtime_error(fmt::format("{}: {}{}", call, strerror(errno),
+                                         errno == EMFILE ? " (raise the limit of open files: ulimit -n)" : ""));
 }
+
+event_loop::event_loop() : epoll_(granted(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {}
 
 event_loop::~event_loop() { close(epoll_); }
 

@@ -12,6 +12,9 @@
 
 namespace onesea::agent {
 
+// The descriptor that a call of the system has given; if it has given none, a runtime_error that says why.
+int granted(int fd, const char *call);
+
 class event_loop {
   public:
     using callback = std::function<void(std::uint32_t events)>;

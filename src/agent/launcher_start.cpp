@@ -92,7 +92,7 @@ void launcher::take_over_signals()
     }
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_BLOCK, &taken, &mask_before_);
-    signal_fd_ = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+    signal_fd_ = granted(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
     loop_.watch(signal_fd_, EPOLLIN, [this](std::uint32_t) { take_signals(); });
 }
 

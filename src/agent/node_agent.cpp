@@ -460,7 +460,7 @@ int run_agent(int control_in, int control_out, bool guard)
     const sigset_t taken = awaited_signals();
     sigset_t before;
     sigprocmask(SIG_BLOCK, &taken, &before);
-    int signal_fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+    int signal_fd = granted(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
     return node_agent(in, out, before, signal_fd).run();
 }
 

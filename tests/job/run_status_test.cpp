@@ -179,5 +179,18 @@ TEST(run_status, too_few_descriptors_for_the_agents_are_told_of)
         << o.err;
 }
 
+TEST(run_status, too_few_descriptors_are_told_of_whatever_lacks_one)
+{
+    scratch s;
+    const std::string few =
+        s.write("few.sh", std::string("ulimit -n $1; exec ") + ONESEA_COMMAND + " run -n 2 --nodes 2 true\n");
+    for (const char *limit : {"4", "5", "6", "7", "9", "11", "14"}) {
+        auto o = onesea({"run", "sh", few, limit});
+        EXPECT_EQ(o.status, 125) << limit;
+        EXPECT_NE(o.err.find(": Too many open files (raise the limit of open files: ulimit -n)"), std::string::npos)
+            << limit << ": " << o.err;
+    }
+}
+
 } // namespace
 } // namespace job_test

@@ -22,6 +22,17 @@ TEST(tools, version_and_help)
         EXPECT_NE(o.out.find(option), std::string::npos) << option;
 }
 
+TEST(tools, words_that_nothing_reads_are_told)
+{
+    for (const std::vector<std::string> &words :
+         {std::vector<std::string>{"version", "surely-none"}, {"help", "surely-none"}, {"bench", "--surely-none"}}) {
+        auto o = onesea(words);
+        EXPECT_EQ(o.status, 125) << words[0];
+        EXPECT_EQ(o.out, "") << words[0];
+        EXPECT_NE(o.err.find(words[1]), std::string::npos) << o.err;
+    }
+}
+
 TEST(tools, what_cannot_be_printed_is_no_success)
 {
     scratch s;
@@ -58,6 +69,7 @@ TEST(tools, doctor_tells_every_check_with_a_state)
         EXPECT_TRUE(state == "ok" || state == "warn" || state == "bad") << line;
         EXPECT_EQ(state == "ok", j.at("change").get<std::string>().empty()) << line;
         EXPECT_FALSE(j.at("text").get<std::string>().empty()) << line;
+        EXPECT_EQ(line.find(" ,"), std::string::npos) << line;
     }
     for (const char *check : {"cores", "memory", "kernel", "clock", "open files", "shared memory", "process_vm",
                               "userfaultfd", "gso", "gro", "remote shell", "ranks of one node", "virtual nodes here",
