@@ -2,6 +2,7 @@
 // sea_raw_open, sea_raw_close, and what own_raw_space does for others.
 #include "core/raw_space.hpp"
 
+#include "base/copy.hpp"
 #include "core/engine.hpp"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ constexpr std::size_t chunk_bytes = 128 * 1024;
 constexpr unsigned most_chunks = 8;         // in flight to a rank; 1 MiB keeps a link busy
 constexpr std::size_t most_in_flight = 256; // altogether; when there are more, each rank has one
 constexpr std::size_t most_spare = 8;
+constexpr std::size_t long_payload = 2048; // bytes: worth a call of the kernel where its copy would be slow
 
 } // namespace
 
@@ -62,22 +64,25 @@ void own_raw_space::gather(int source, const frame &head, std::span<const std::b
         if (s != SEA_OK) refuse_once(source, head, s);
         return;
     }
-    if (payload.size() > careful_memory::bounce_bytes - gathered_ || pieces_.size() == careful_memory::most_pieces)
+    const std::uint64_t to = head.position & ~raw_space;
+    if (payload.size() > careful_memory::bounce_bytes - gathered_ || pieces_.size() == careful_memory::most_pieces ||
+        (payload.size() >= long_payload && copies_slowly(reinterpret_cast<const void *>(to), gather_at())))
         finish_gathered();
+    if (gathered_ == 0) begin_ = to % page_bytes;
     if (continues(source, head)) {
         pieces_.back().bytes += payload.size();
     } else if (!payload.empty()) {
-        pieces_.push_back({head.position & ~raw_space, payload.size(), SEA_OK});
+        pieces_.push_back({to, payload.size(), SEA_OK});
         origins_.push_back({source, head});
     }
-    if (!payload.empty()) std::memcpy(memory_->gathered() + gathered_, payload.data(), payload.size());
+    if (!payload.empty()) copy_bytes(gather_at(), payload.data(), payload.size());
     gathered_ += payload.size();
 }
 
 void own_raw_space::write_gathered()
 {
     gathered_ = 0;
-    memory_->write_gathered(pieces_);
+    memory_->write_gathered(pieces_, begin_);
     for (std::size_t i = 0; i < pieces_.size(); ++i)
         if (pieces_[i].status != SEA_OK) refuse_once(origins_[i].source, origins_[i].head, pieces_[i].status);
     pieces_.clear();

@@ -58,12 +58,14 @@ class own_raw_space {
     };
     std::vector<origin> origins_; // of each piece: its first frame
     std::size_t gathered_ = 0;    // bytes
+    std::size_t begin_ = 0;       // where they begin, in a page
     origin refused_{-1, {}};      // told last: an operation is told of once
     std::unordered_map<int, asker> askers_;
     std::unordered_map<chunk *, std::unique_ptr<chunk>> flying_;
     std::vector<std::unique_ptr<chunk>> spare_;
 
     bool continues(int source, const frame &head) const;
+    std::byte *gather_at() const { return memory_->gathered() + begin_ + gathered_; }
     void write_gathered();
     void refuse_once(int source, const frame &head, int status);
     void work(int rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/careful_memory.hpp"
 
+#include "base/copy.hpp"
 #include "shm/native.hpp"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ namespace {
 constexpr std::size_t long_read = 16 * 1024; // bytes; from there on through the pipe
 constexpr int pipe_bytes = 256 * 1024;
 constexpr std::uint64_t page = 4096;
+constexpr std::size_t area_bytes = careful_memory::bounce_bytes + page; // each of the two; from any offset in a page
+constexpr std::size_t memory_bytes = 2 * area_bytes;
 
 void *pointer(std::uint64_t address) { return reinterpret_cast<void *>(address); }
 
@@ -53,8 +56,8 @@ std::unique_ptr<careful_memory> careful_memory::create(int *error)
 {
     const int fd = memfd_create("onesea bounce", MFD_CLOEXEC);
     void *memory = MAP_FAILED;
-    if (fd >= 0 && ftruncate(fd, 2 * bounce_bytes) == 0)
-        memory = mmap(nullptr, 2 * bounce_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0 && ftruncate(fd, off_t(memory_bytes)) == 0)
+        memory = mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory != MAP_FAILED)
         return std::unique_ptr<careful_memory>(new careful_memory(fd, static_cast<std::byte *>(memory)));
     *error = errno;
@@ -64,7 +67,7 @@ std::unique_ptr<careful_memory> careful_memory::create(int *error)
 
 careful_memory::~careful_memory()
 {
-    munmap(memory_, 2 * bounce_bytes);
+    munmap(memory_, memory_bytes);
     for (int fd : {fd_, pipe_[0], pipe_[1]})
         if (fd >= 0) ::close(fd);
 }
@@ -88,22 +91,24 @@ int careful_memory::from_file(std::size_t at, std::uint64_t to, std::size_t byte
 int careful_memory::write(std::uint64_t to, const void *from, std::size_t bytes)
 {
     for (std::size_t done = 0; done < bytes;) {
-        const std::size_t n = std::min(bounce_bytes, bytes - done);
-        std::memcpy(memory_, static_cast<const std::byte *>(from) + done, n);
-        if (int s = from_file(0, to + done, n)) return s;
+        const std::size_t n = std::min(bounce_bytes, bytes - done), at = (to + done) % page;
+        copy_bytes(memory_ + at, static_cast<const std::byte *>(from) + done, n);
+        if (int s = from_file(at, to + done, n)) return s;
         done += n;
     }
     return SEA_OK;
 }
 
-void careful_memory::write_gathered(std::span<piece> pieces)
+std::byte *careful_memory::gathered() const { return memory_ + area_bytes; }
+
+void careful_memory::write_gathered(std::span<piece> pieces, std::size_t begin)
 {
     std::array<iovec, most_pieces> places;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         places[i] = {pointer(pieces[i].to), pieces[i].bytes};
         pieces[i].status = SEA_OK;
     }
-    std::size_t at = bounce_bytes;
+    std::size_t at = area_bytes + begin;
     for (std::size_t i = 0; i < pieces.size();) {
         ssize_t n = preadv(fd_, &places[i], int(pieces.size() - i), off_t(at));
         auto written = std::size_t(std::max<ssize_t>(n, 0));
@@ -157,10 +162,12 @@ int careful_memory::read(void *to, std::uint64_t from, std::size_t bytes)
         std::memcpy(to, memory_ + (from - word), 4);
         return SEA_OK;
     }
-    for (std::size_t done = bytes >= long_read ? read_by_pipe(to, from, bytes) : 0; done < bytes;) {
-        const ssize_t n = pwrite(fd_, pointer(from + done), std::min(bounce_bytes, bytes - done), 0);
+    const bool by_pipe = bytes >= long_read && !copies_slowly(to, pointer(from));
+    for (std::size_t done = by_pipe ? read_by_pipe(to, from, bytes) : 0; done < bytes;) {
+        const std::size_t at = (from + done) % page;
+        const ssize_t n = pwrite(fd_, pointer(from + done), std::min(bounce_bytes, bytes - done), off_t(at));
         if (n <= 0) return SEA_ERR_ADDRESS;
-        std::memcpy(static_cast<std::byte *>(to) + done, memory_, std::size_t(n));
+        copy_bytes(static_cast<std::byte *>(to) + done, memory_ + at, std::size_t(n));
         done += std::size_t(n);
     }
     return SEA_OK;

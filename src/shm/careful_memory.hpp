@@ -5,6 +5,9 @@
 //   read:   short: pwrite() from the address into the file -> bounce buffer
 //           long:  vmsplice() of the pages into a pipe -> read()
 //
+// What the kernel copies from or to the bounce buffer lies at the same offset in a page there, and what would be slow
+// through the pipe does not go through it: the slow case of base/copy.hpp.
+//
 // Both cost about half of what process_vm_readv/writev cost on oneself. A word that is to be updated is first checked
 // by a futex call that ORs 0 to it; then the CPU updates it. In between another thread could unmap it: nothing that a
 // process can do without a signal handler closes that gap.
@@ -42,15 +45,16 @@ class careful_memory {
     // Whether write() would succeed, found out at the ends of the range and from the map, without touching the rest.
     int writable(std::uint64_t address, std::uint64_t bytes);
 
-    // What the caller has put into `gathered`, of bounce_bytes, goes piece by piece to their places, in their order. A
-    // bad place gives its piece a status and holds up no other.
+    // What the caller has put into `gathered`, up to bounce_bytes from `begin` on, which is less than a page, goes
+    // piece by piece to their places, in their order. A bad place gives its piece a status and holds up no other.
+    // Quickest where `begin` is the offset in a page of the first place.
     struct piece {
         std::uint64_t to;
         std::size_t bytes;
         int status;
     };
-    std::byte *gathered() const { return memory_ + bounce_bytes; }
-    void write_gathered(std::span<piece> pieces);
+    std::byte *gathered() const;
+    void write_gathered(std::span<piece> pieces, std::size_t begin = 0);
 
   private:
     careful_memory(int fd, std::byte *memory) : fd_(fd), memory_(memory) {}

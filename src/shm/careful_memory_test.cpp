@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/careful_memory.hpp"
 
+#include "base/clock.hpp"
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -46,7 +49,7 @@ TEST_F(CarefulMemory, copies_every_length_to_and_from_every_alignment)
     std::vector<unsigned char> data(200000), back(200001);
     for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(i * 7 + i / 256);
     for (std::size_t bytes : {0, 1, 2, 4, 7, 8, 100, 4096, 16383, 16384, 65535, 65536, 65537, 131072, 200000})
-        for (std::size_t skew : {0, 1, 4, 4095}) {
+        for (std::size_t skew : {0, 1, 4, 16, 31, 32, 4095}) {
             std::memset(at, 0x5c, pages * page);
             ASSERT_EQ(SEA_OK, memory->write(place(skew), data.data(), bytes));
             EXPECT_EQ(0, std::memcmp(at + skew, data.data(), bytes));
@@ -192,6 +195,45 @@ TEST_F(CarefulMemory, a_gathered_piece_that_meets_a_bad_page_fails_and_the_next_
     EXPECT_EQ(SEA_OK, pieces[1].status);
     EXPECT_EQ(1, at[page - 1]);
     EXPECT_EQ(0x5c, at[11 * page]);
+}
+
+TEST_F(CarefulMemory, pieces_may_be_gathered_from_any_offset_in_a_page)
+{
+    std::vector<unsigned char> data(careful_memory::bounce_bytes);
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(i * 7 + i / 256);
+    for (std::size_t begin : {std::size_t(1), std::size_t(16), page - 1}) {
+        std::memset(at, 0x5c, pages * page);
+        std::memcpy(memory->gathered() + begin, data.data(), data.size());
+        careful_memory::piece pieces[] = {{place(begin), data.size() - 100, 9}, {place(40 * page), 100, 9}};
+        memory->write_gathered(pieces, begin);
+        EXPECT_EQ(SEA_OK, pieces[0].status);
+        EXPECT_EQ(SEA_OK, pieces[1].status);
+        EXPECT_EQ(0, std::memcmp(at + begin, data.data(), data.size() - 100));
+        EXPECT_EQ(0x5c, at[begin + data.size() - 100]);
+        EXPECT_EQ(0, std::memcmp(at + 40 * page, data.data() + data.size() - 100, 100));
+    }
+}
+
+TEST_F(CarefulMemory, is_about_as_quick_where_the_kernels_copy_is_slow)
+{
+    constexpr std::size_t bytes = careful_memory::bounce_bytes;
+    void *m = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(MAP_FAILED, m);
+    auto *own = static_cast<unsigned char *>(m);
+    const auto shortest = [](auto &&copy) {
+        std::uint64_t best = UINT64_MAX;
+        for (int i = 0; i < 300; ++i) {
+            const std::uint64_t begin = now_ns();
+            EXPECT_EQ(SEA_OK, copy());
+            best = std::min(best, now_ns() - begin);
+        }
+        return double(best);
+    };
+    const auto writes = [&](std::size_t to) { return [&, to] { return memory->write(place(to), own, bytes); }; };
+    const auto reads = [&](std::size_t to) { return [&, to] { return memory->read(own + to, place(0), bytes); }; };
+    EXPECT_LT(shortest(writes(16)), 3 * shortest(writes(0)));
+    EXPECT_LT(shortest(reads(16)), 3 * shortest(reads(0)));
+    munmap(m, bytes + page);
 }
 
 TEST_F(CarefulMemory, the_end_of_a_file_is_no_place)
