@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barrier and broadcast. The barrier gathers each node's members at their leader, lets the leaders exchange in log(n)
 // rounds (after round k everybody knows of the 2^k leaders before), and releases the node.
+#include "base/wide_copy.hpp"
 #include "coll/algorithms.hpp"
 #include "coll/choose.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace onesea::coll {
@@ -37,7 +37,7 @@ std::size_t equal_parts(std::size_t bytes, std::size_t most)
 
 void copy_bytes(void *to, const void *from, std::size_t bytes)
 {
-    if (bytes > 0 && to && from && to != from) std::memmove(to, from, bytes);
+    if (bytes > 0 && to && from && to != from) copy_of(0, to, from, bytes);
 }
 
 void barrier(call &c)

@@ -2,9 +2,9 @@
 // Calls: active messages of the layers above that are executed where they are received, as requests of core itself are,
 // and whose answer is their end. So a call costs what a get costs: a request, an answer, and no handler that waits for
 // others. The answer is cut where it is long; how long it is stands in every piece, so that they may come in any order.
+#include "base/copy.hpp"
 #include "core/transfer.hpp"
 
-#include <cstring>
 #include <new>
 
 namespace onesea::core {
@@ -93,7 +93,7 @@ void on_answer(int source, const frame &head, std::span<const std::byte> payload
     const std::uint64_t whole = head.position >> offset_bits, offset = head.position & offset_mask;
     if (offset > whole || payload.size() > whole - offset || payload.size() > whole - op->reply_bytes) return;
     if (op->answer && op->answer->size() < whole && !make_room(op, whole)) return;
-    if (op->answer) std::memcpy(op->answer->data() + offset, payload.data(), payload.size());
+    if (op->answer) copy_bytes(op->answer->data() + offset, payload.data(), payload.size());
     op->reply_bytes += payload.size();
     if (op->reply_bytes == whole) part_done(op, SEA_OK);
 }

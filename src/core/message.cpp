@@ -48,7 +48,7 @@ struct message_begin {
     {
         auto all = std::make_unique_for_overwrite<std::byte[]>(length + data_bytes);
         std::memcpy(all.get(), bytes, length);
-        std::memcpy(all.get() + length, data, data_bytes);
+        copy_bytes(all.get() + length, data, data_bytes);
         return all;
     }
 };
@@ -273,12 +273,12 @@ void message_in_frames::take(std::size_t position, std::span<const std::byte> fr
     if (end > room_) {
         room_ = std::max(least, std::bit_ceil(end));
         auto larger = std::make_unique_for_overwrite<std::byte[]>(room_);
-        if (end_ > 0) std::memcpy(larger.get(), bytes_.get(), end_);
+        if (end_ > 0) copy_bytes(larger.get(), bytes_.get(), end_);
         bytes_ = std::move(larger);
     }
     // What frames that lie over each other leave open shall not be what this process had in that memory before.
     if (position > end_) std::memset(bytes_.get() + end_, 0, position - end_);
-    std::memcpy(bytes_.get() + position, frame.data(), frame.size());
+    copy_bytes(bytes_.get() + position, frame.data(), frame.size());
     end_ = std::max(end_, end);
     come_ += frame.size();
     if (last) length_ = end;

@@ -7,6 +7,7 @@
 // stopped while it held a lock holds up those who want that structure, and nobody else.
 #include "data/call.hpp"
 
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "core/internal.hpp"
 
@@ -205,7 +206,7 @@ int take_answer(const asking &c, std::span<const std::byte> answer, execution &x
     answer = answer.subspan(head.result_bytes);
     if (c.output) c.output->assign(answer.begin(), answer.end());
     if (c.room && answer.size() > c.room_bytes) return x.refuse(SEA_ERR_INTERNAL, why::not_known);
-    if (c.room && !answer.empty()) std::memcpy(c.room, answer.data(), answer.size());
+    if (c.room && !answer.empty()) copy_bytes(c.room, answer.data(), answer.size());
     if (c.output_bytes) *c.output_bytes = answer.size();
     return head.status;
 }

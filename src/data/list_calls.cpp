@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/list_calls.hpp"
 
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "core/internal.hpp"
 
@@ -297,7 +298,7 @@ int list_call::remove(const void *data, std::size_t bytes, bool unique, std::siz
 {
     kept_bytes wanted; // a copy: what is given may lie in an element that goes first
     if (int s = new_bytes(function, &wanted, bytes)) return s;
-    if (bytes) std::memcpy(wanted->data(), data, bytes);
+    if (bytes) copy_bytes(wanted->data(), data, bytes);
     list_arguments a;
     a.flags = unique ? unique_only : 0;
     list_answer r;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What callers ask of lists, executed under the lock.
+#include "base/copy.hpp"
 #include "data/list.hpp"
 #include "data/sequence.hpp"
 
@@ -82,7 +83,7 @@ int put_out_bytes(execution &x, const list_entry &e, const list_arguments &a, st
     if (e.bytes > a.bytes) return x.refuse(SEA_ERR_INVALID, why::too_large, e.bytes, a.bytes);
     if (e.bytes == 0) return SEA_OK;
     const std::byte *bytes = x.room || e.bytes <= most ? bytes_here(x, e) : nullptr;
-    if (bytes) std::memcpy(x.put_out(e.bytes), bytes, e.bytes);
+    if (bytes) copy_bytes(x.put_out(e.bytes), bytes, e.bytes);
     r->number = !bytes;
     return SEA_OK;
 }
@@ -391,7 +392,7 @@ __attribute__((no_sanitize("thread"))) void copy(volatile std::byte *to, std::sp
 #else
 void copy(std::byte *to, std::span<const std::byte> from)
 {
-    if (!from.empty()) std::memcpy(to, from.data(), from.size());
+    if (!from.empty()) copy_bytes(to, from.data(), from.size());
 }
 #endif
 

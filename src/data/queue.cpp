@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/queue.hpp"
 
+#include "base/copy.hpp"
+
 #include <algorithm>
 
 namespace onesea::data {
@@ -95,7 +97,7 @@ int queue_push(execution &x, const queue_arguments &a)
         std::byte *to;
         if (int s = q.room_behind(space, &to)) return s;
         std::memcpy(to, &bytes, sizeof bytes);
-        if (bytes) std::memcpy(to + head_bytes, x.data.data(), bytes);
+        if (bytes) copy_bytes(to + head_bytes, x.data.data(), bytes);
         q.add(space, 1);
         r.done = 1;
         x.wake = next_to_wake(x, c, waiting_for::element);
@@ -116,7 +118,7 @@ int queue_pop(execution &x, const queue_arguments &a)
         std::memcpy(&bytes, q.bytes(), sizeof bytes);
         if (bytes > q.size() || space_of(bytes) > q.size()) return x.refuse(SEA_ERR_ADDRESS, why::damaged);
         if (bytes > a.room) return x.refuse(SEA_ERR_INVALID, why::too_large, bytes, a.room);
-        if (bytes) std::memcpy(x.put_out(bytes), q.bytes() + head_bytes, bytes);
+        if (bytes) copy_bytes(x.put_out(bytes), q.bytes() + head_bytes, bytes);
         q.take_front(space_of(bytes), 1);
         r.done = 1;
         r.bytes = bytes;

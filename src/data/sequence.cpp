@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/sequence.hpp"
 
+#include "base/copy.hpp"
+
 #include <algorithm>
 
 namespace onesea::data {
@@ -11,7 +13,7 @@ constexpr std::uint64_t up(std::uint64_t n) { return (n + granule - 1) / granule
 
 void copy(std::byte *to, const std::byte *from, std::uint64_t bytes)
 {
-    if (bytes) std::memcpy(to, from, bytes);
+    if (bytes) copy_bytes(to, from, bytes);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What callers ask of vectors and deques, executed under the lock.
+#include "base/copy.hpp"
 #include "data/sequence.hpp"
 
 #include <algorithm>
@@ -97,7 +98,7 @@ int sequence_erase(execution &x, const sequence_arguments &a)
     return with(x, a, [&](sequence &q) -> int {
         std::uint64_t position, bytes;
         if (int s = range_of(x, a, q.size(), &position, &bytes)) return s;
-        if (a.flags & want_bytes && bytes) std::memcpy(x.put_out(bytes), q.bytes() + position, bytes);
+        if (a.flags & want_bytes && bytes) copy_bytes(x.put_out(bytes), q.bytes() + position, bytes);
         q.erase(position, bytes);
         return SEA_OK;
     });
@@ -108,7 +109,7 @@ int sequence_read(execution &x, const sequence_arguments &a)
     return with(x, a, [&](sequence &q) -> int {
         std::uint64_t position, bytes;
         if (int s = range_of(x, a, q.size(), &position, &bytes)) return s;
-        if (bytes) std::memcpy(x.put_out(bytes), q.bytes() + position, bytes);
+        if (bytes) copy_bytes(x.put_out(bytes), q.bytes() + position, bytes);
         return SEA_OK;
     });
 }

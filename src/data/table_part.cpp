@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A part: locks, chains, and the calls on a key. The calls on iterators and on the whole are in table_part_scan.cpp.
 #include "base/clock.hpp"
+#include "base/copy.hpp"
 #include "base/transport.hpp"
 #include "data/crc64.hpp"
 #include "data/table_guard.hpp"
@@ -195,7 +196,7 @@ std::uint64_t table_part::make_entry(byte_span key, byte_span value, const key_p
     std::memcpy(key_at(*e) + pad8(key.size()) - 8, &zero, 8);
     if (!value.empty()) std::memcpy(value_at(*e) + pad8(value.size()) - 8, &zero, 8);
     std::memcpy(key_at(*e), key.data(), key.size());
-    if (!value.empty()) std::memcpy(value_at(*e), value.data(), value.size());
+    if (!value.empty()) copy_bytes(value_at(*e), value.data(), value.size());
     return offset;
 }
 

@@ -6,6 +6,7 @@
 // It is written once, before anybody knows of it.
 #include "data/table_verb.hpp"
 
+#include "base/copy.hpp"
 #include "data/execution.hpp"
 #include "data/table_layout.hpp"
 
@@ -66,7 +67,7 @@ class value_output final : public value_sink {
     bool put(byte_span value) override
     {
         const std::size_t n = std::min<std::size_t>(value.size(), call_.a.room);
-        if (n) std::memcpy(call_.x.put_out(n), value.data(), n);
+        if (n) copy_bytes(call_.x.put_out(n), value.data(), n);
         return true;
     }
 
@@ -156,7 +157,7 @@ part_answer scan(table_call &c, table_part &part)
 {
     std::vector<std::byte> items;
     part_answer a = part.scan(c.a.slot, c.a.number, c.a.room, items);
-    if (!items.empty()) std::memcpy(c.x.put_out(items.size()), items.data(), items.size());
+    if (!items.empty()) copy_bytes(c.x.put_out(items.size()), items.data(), items.size());
     return a;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <fmt/format.h>
 #include <new>
 
@@ -246,7 +245,7 @@ void channel_end::on_data(std::span<const std::byte> payload)
     arrival a;
     a.bytes = payload.size();
     a.data = std::make_unique<std::byte[]>(payload.size());
-    if (!payload.empty()) std::memcpy(a.data.get(), payload.data(), payload.size());
+    if (!payload.empty()) copy_bytes(a.data.get(), payload.data(), payload.size());
     arrived_.push_back(std::move(a));
 }
 
