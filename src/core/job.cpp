@@ -191,7 +191,8 @@ int start(const sea_config *config)
     e.rank = e.inherited.rank;
     e.slot = e.inherited.slot;
     set_log_rank(e.rank);
-    e.arena.slot_at(e.slot).pid.store(int(getpid()), std::memory_order_release);
+    const bool known_by_it = shm::pid_space() == e.arena.header().pid_space;
+    e.arena.slot_at(e.slot).pid.store(known_by_it ? int(getpid()) : 0, std::memory_order_release);
     e.arena.slot_at(e.slot).raw_open = 0;
     e.arena.slot_at(e.slot).initialized = 1;
     if (int s = open_counts()) return s;

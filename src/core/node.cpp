@@ -17,16 +17,14 @@ const std::byte *mapped_here(unsigned slot, std::uint64_t address, std::size_t b
     return engine().shm->shared_place(slot, address, bytes);
 }
 
-static int pid_of(unsigned slot) { return engine().arena.slot_at(slot).pid.load(std::memory_order_acquire); }
-
 int copy_from_process(unsigned slot, std::uint64_t address, void *to, std::size_t bytes)
 {
-    return shm::copy_anywhere(pid_of(slot), address, to, bytes, false);
+    return shm::copy_anywhere(engine().shm->pid_of(slot), address, to, bytes, false);
 }
 
 int copy_to_process(unsigned slot, const void *from, std::uint64_t address, std::size_t bytes)
 {
-    return shm::copy_anywhere(pid_of(slot), address, const_cast<void *>(from), bytes, true);
+    return shm::copy_anywhere(engine().shm->pid_of(slot), address, const_cast<void *>(from), bytes, true);
 }
 
 } // namespace onesea::core

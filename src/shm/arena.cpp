@@ -62,6 +62,7 @@ void fill(arena_header &h, const arena_plan &plan)
     h.slots = plan.slots + plan.spare;
     h.starters = plan.slots;
     h.ranks_on_machine = plan.ranks_on_machine;
+    h.pid_space = pid_space();
     h.heap_bytes = round_up(plan.heap_bytes ? plan.heap_bytes : default_heap_bytes(plan.ranks_on_machine), page);
     lay_out(h);
 }
@@ -95,6 +96,12 @@ std::uint64_t default_heap_bytes(unsigned ranks_on_machine)
     std::uint64_t memory = std::uint64_t(sysconf(_SC_PHYS_PAGES)) * std::uint64_t(sysconf(_SC_PAGESIZE));
     std::uint64_t share = memory / std::max(1u, ranks_on_machine);
     return std::clamp<std::uint64_t>(share, 64u << 20, max_heap_bytes) / page * page;
+}
+
+std::uint64_t pid_space()
+{
+    struct stat info;
+    return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
 struct arena::later_heaps {

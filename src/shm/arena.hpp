@@ -28,7 +28,7 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 10;
+inline constexpr std::uint32_t arena_version = 11;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t lane_cells = 1024;     // of a cache line; per ordered pair of local ranks
 inline constexpr std::size_t short_lane_cells = 16; // of the lane for collectives
@@ -54,6 +54,7 @@ struct arena_header {
     std::uint32_t starters;         // of the slots: those with a rank from the start
     std::uint32_t ranks_on_machine; // including other virtual nodes: for the spin budget
     std::uint64_t heap_bytes;       // capacity of each rank's heap
+    std::uint64_t pid_space;        // of the agent: pid_space()
     std::uint64_t nodes_at, ranks_at, slots_at, stages_at, rings_at, heaps_at; // byte offsets
     std::uint64_t slot_stride, ring_stride, heap_stride;
     profile tuning;
@@ -69,7 +70,7 @@ struct alignas(64) slot {
     std::atomic<std::int32_t> rank;                  // -1: nobody's yet; the agent sets it when all else is ready
     std::int32_t doorbell;                           // number of its eventfd, the same in every process of the node
     std::int32_t spawned_by;                         // rank; -1: it is there from the start
-    std::atomic<std::int32_t> pid;                   // set by the rank in sea_init
+    std::atomic<std::int32_t> pid;                   // set by the rank in sea_init; 0: others know it by another
     std::atomic<std::uint32_t> initialized;          // 1 after sea_init, 2 after sea_finalize
     std::atomic<std::uint32_t> raw_open;             // 1: others may access all memory of the process
     std::atomic<std::uint64_t> heap_at;              // where its heap is in its process; set in sea_init
@@ -169,6 +170,10 @@ class arena {
     int keep(int fd);
     std::byte *at(std::uint64_t offset) const { return reinterpret_cast<std::byte *>(header_) + offset; }
 };
+
+// In which namespace this process has its number (getpid()): the same number names another process elsewhere, as where
+// each rank runs in a container. 0: the system does not tell.
+std::uint64_t pid_space();
 
 // Physical memory of the machine divided by the ranks on it, at least 64 MiB, at most max_heap_bytes.
 std::uint64_t default_heap_bytes(unsigned ranks_on_machine);

@@ -328,8 +328,7 @@ int shm_transport::copy_private(unsigned s, std::uint64_t offset, void *local, s
     const piece one{offset, local, bytes};
     if (copy_shared(s, one, write)) return SEA_OK;
     if (s == own_) return not_native; // under its lock, carefully
-    return copy_anywhere(arena_.slot_at(s).pid.load(std::memory_order_acquire), offset & ~raw_space, local, bytes,
-                         write);
+    return copy_anywhere(pid_of(s), offset & ~raw_space, local, bytes, write);
 }
 
 // Heaps and registered memory are reached as quickly piece by piece.
@@ -342,7 +341,8 @@ int shm_transport::copy_pieces(int rank, std::span<const piece> pieces, bool wri
     *bad = 0;
     const pin pinned(*this, s);
     if (!raw_open(s)) return SEA_ERR_ACCESS;
-    const int pid = arena_.slot_at(s).pid.load(std::memory_order_acquire);
+    const int pid = pid_of(s);
+    if (pid == 0) return not_native;
     for (std::size_t i = 0, next = 0; i < pieces.size(); i = next) {
         while (next < pieces.size() && !copy_shared(s, pieces[next], write)) ++next;
         if (int status = copy_anywhere(pid, pieces.subspan(i, next - i), write, bad)) {
@@ -352,6 +352,12 @@ int shm_transport::copy_pieces(int rank, std::span<const piece> pieces, bool wri
         if (next < pieces.size()) ++next; // the shared one that ended the run
     }
     return SEA_OK;
+}
+
+int shm_transport::pid_of(unsigned s) const
+{
+    const bool in_its_space = arena_.slot_at(own_).pid.load(std::memory_order_relaxed) != 0;
+    return in_its_space ? arena_.slot_at(s).pid.load(std::memory_order_acquire) : 0;
 }
 
 bool shm_transport::raw_open(unsigned s) const
@@ -382,7 +388,7 @@ int shm_transport::copy_registered(unsigned s, std::uint64_t offset, void *local
     if (!g) return SEA_ERR_ADDRESS;
     if (write && (g->flags & SEA_READ_ONLY)) return SEA_ERR_ACCESS;
     auto *remote = reinterpret_cast<char *>(g->memory + (offset - g->offset));
-    return copy_other_process(arena_.slot_at(s).pid.load(std::memory_order_acquire), remote, local, bytes, write);
+    return copy_other_process(pid_of(s), remote, local, bytes, write);
 }
 
 bool shm_transport::nobody_copies(std::vector<bool> *passed) const

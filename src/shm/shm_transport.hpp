@@ -64,6 +64,9 @@ class shm_transport final : public transport {
     // [any] The slot of a rank that is reached.
     std::optional<unsigned> slot_of(int rank) const { return neighbours_.slot_of(rank); }
 
+    // [any] By which number the system knows the process of a slot here; 0: not at all, or not yet.
+    int pid_of(unsigned slot) const;
+
     // [lock] Has every process of the node that may be copying from or to own registered memory or raw space been seen
     // not to, since `passed` was empty? For the end of a registration.
     bool nobody_copies(std::vector<bool> *passed) const;

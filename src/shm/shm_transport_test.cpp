@@ -313,6 +313,24 @@ TEST_F(ShmTransportTest, reaches_raw_space_only_while_it_is_open)
     EXPECT_TRUE(b_->nobody_copies(&passed)); // no pin is left
 }
 
+TEST_F(ShmTransportTest, private_memory_is_left_to_messages_where_processes_do_not_know_each_other_by_number)
+{
+    std::uint64_t word = 5, back = 0;
+    std::size_t bad = 9;
+    const auto registered = b_->own_segments().add(&word, sizeof word, 0);
+    const std::uint64_t raw = raw_space | reinterpret_cast<std::uint64_t>(&word);
+    const piece pieces[] = {{raw, &back, 8}, {raw, &back, 8}};
+    arena_.slot_at(1).raw_open = 1;
+    for (unsigned elsewhere : {0u, 1u}) {
+        arena_.slot_at(elsewhere).pid = 0;
+        EXPECT_EQ(a_->get(1, registered, &back, 8), not_native);
+        EXPECT_EQ(a_->get(1, raw, &back, 8), not_native);
+        EXPECT_EQ(a_->copy_pieces(1, pieces, false, &bad), not_native);
+        arena_.slot_at(elsewhere).pid = getpid();
+        EXPECT_EQ(a_->get(1, registered, &back, 8), SEA_OK);
+    }
+}
+
 TEST_F(ShmTransportTest, a_rank_that_comes_later_is_reached_as_soon_as_it_is_in_the_tables)
 {
     arena_.header().world = arena_.header().ranks = 2;
