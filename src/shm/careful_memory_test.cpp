@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/careful_memory.hpp"
 
-#include "base/clock.hpp"
-
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -212,28 +209,6 @@ TEST_F(CarefulMemory, pieces_may_be_gathered_from_any_offset_in_a_page)
         EXPECT_EQ(0x5c, at[begin + data.size() - 100]);
         EXPECT_EQ(0, std::memcmp(at + 40 * page, data.data() + data.size() - 100, 100));
     }
-}
-
-TEST_F(CarefulMemory, is_about_as_quick_where_the_kernels_copy_is_slow)
-{
-    constexpr std::size_t bytes = careful_memory::bounce_bytes;
-    void *m = mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ASSERT_NE(MAP_FAILED, m);
-    auto *own = static_cast<unsigned char *>(m);
-    const auto shortest = [](auto &&copy) {
-        std::uint64_t best = UINT64_MAX;
-        for (int i = 0; i < 300; ++i) {
-            const std::uint64_t begin = now_ns();
-            EXPECT_EQ(SEA_OK, copy());
-            best = std::min(best, now_ns() - begin);
-        }
-        return double(best);
-    };
-    const auto writes = [&](std::size_t to) { return [&, to] { return memory->write(place(to), own, bytes); }; };
-    const auto reads = [&](std::size_t to) { return [&, to] { return memory->read(own + to, place(0), bytes); }; };
-    EXPECT_LT(shortest(writes(16)), 3 * shortest(writes(0)));
-    EXPECT_LT(shortest(reads(16)), 3 * shortest(reads(0)));
-    munmap(m, bytes + page);
 }
 
 TEST_F(CarefulMemory, the_end_of_a_file_is_no_place)

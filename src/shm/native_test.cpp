@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/native.hpp"
 
-#include "base/clock.hpp"
 #include "base/copy.hpp"
 
 #include <algorithm>
@@ -54,16 +53,6 @@ class Native : public testing::Test {
         std::copy_n(data_.begin() + long(from), done, expected.begin() + long(to));
         return std::memcmp(expected.data(), target(write), room) == 0;
     }
-    nanoseconds shortest(std::size_t from, std::size_t to, std::size_t bytes, bool write) const
-    {
-        nanoseconds best = never;
-        for (int i = 0; i < 300; ++i) {
-            const nanoseconds begin = now_ns();
-            EXPECT_EQ(copy(from, to, bytes, write, nullptr), SEA_OK);
-            best = std::min(best, now_ns() - begin);
-        }
-        return best;
-    }
 
     unsigned char *here_ = nullptr, *there_ = nullptr;
     std::vector<unsigned char> data_;
@@ -81,13 +70,6 @@ TEST_F(Native, copies_all_bytes_and_no_other_whatever_the_alignment)
                     ASSERT_EQ(done, bytes);
                     ASSERT_TRUE(whole(from, to, bytes, write)) << bytes << " bytes from " << from << " to " << to;
                 }
-}
-
-TEST_F(Native, is_about_as_quick_where_the_kernels_copy_is_slow)
-{
-    constexpr std::size_t bytes = 64 * 1024;
-    for (bool write : {false, true})
-        EXPECT_LT(double(shortest(0, 16, bytes, write)), 3.2 * double(shortest(0, 0, bytes, write)));
 }
 
 TEST_F(Native, tells_what_was_copied_before_a_bad_place_at_either_side)
