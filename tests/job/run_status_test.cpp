@@ -183,7 +183,8 @@ TEST(run_status, too_few_descriptors_are_told_of_whatever_lacks_one)
 {
     scratch s;
     const std::string few =
-        s.write("few.sh", std::string("ulimit -n $1; exec ") + ONESEA_COMMAND + " run -n 2 --nodes 2 true\n");
+        s.write("few.sh", std::string("for fd in 3 4 5 6 7 8 9; do eval \"exec $fd>&-\"; done\n") +
+                              "ulimit -n $1; exec " + ONESEA_COMMAND + " run -n 2 --nodes 2 true\n");
     for (const char *limit : {"4", "5", "6", "7", "9", "11", "14"}) {
         auto o = onesea({"run", "sh", few, limit});
         EXPECT_EQ(o.status, 125) << limit;
