@@ -22,13 +22,12 @@ class two_priorities {
             if (!take_processor(1)) return void(refused_ = true);
             lock.lock();
             held_ = true;
-            while (!wanted_) {
-            }
+            while (!wanted_) nap(); // who spins here would starve all that runs on the processor, other tests too
             lock.unlock();
         });
         std::thread high([&] {
             if (!take_processor(2)) return void(refused_ = true);
-            while (!held_ && !refused_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            while (!held_ && !refused_) nap();
             wanted_ = true;
             if (refused_) return;
             lock.lock();
@@ -50,6 +49,7 @@ class two_priorities {
     std::atomic<bool> held_{false}, wanted_{false}, passed_{false}, refused_{false};
     const int processor_ = sched_getcpu();
 
+    static void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
     bool take_processor(int priority) const
     {
         cpu_set_t one;
