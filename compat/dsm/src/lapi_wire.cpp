@@ -96,8 +96,8 @@ class lapi_wire : public wire {
     int write(int node, std::uint64_t address, const void *data, std::uint64_t length) override
     {
         if (length >= outbox::shortest && length <= outbox::longest && !near_[static_cast<std::size_t>(node)])
-            return tell_call(outbox_.put(handle_, task(node), place(node, address), data, length), node, address,
-                             length);
+            if (const auto code = outbox_.put(handle_, task(node), place(node, address), data, length))
+                return tell_call(*code, node, address, length);
         lapi_cntr_t origin{};
         int code = LAPI_Put(handle_, task(node), length, place(node, address), const_cast<void *>(data), nullptr,
                             &origin, nullptr);

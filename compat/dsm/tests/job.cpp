@@ -3,8 +3,9 @@
 // `lossy` (the same, but nothing depends on a WRITE that is not repeated), `memory` (one node asks for too much),
 // `death` (needs --on-death continue and two nodes: the last one kills itself), `lost_node` and `lost_link` (the same;
 // node 0 kills node 1 under accesses to it, or waits until its link is given up), `lost_write` (the same; under a WRITE
-// that a lock tells of), `lost_lock` (with four nodes: node 1 dies in the queues of locks), `again` and
-// `again_often` (the space is opened again), `again_dead` (with four nodes: after node 1 has died).
+// that a lock tells of), `lost_lock` (with four nodes: node 1 dies in the queues of locks), `stopped` (three nodes:
+// the others write on), `again` and `again_often` (the space is opened again), `again_dead` (with four nodes: after
+// node 1 has died).
 #include "job.hpp"
 
 #include <atomic>
@@ -149,6 +150,10 @@ int main(int argc, char **argv)
     if (mode == "lost_write") job::lost_write();
     if (mode == "lost_lock") job::lost_lock();
     if (mode == "again_dead") job::again_dead();
+    if (mode == "stopped") {
+        job::stopped();
+        return job::failures() == 0 ? 0 : 1;
+    }
     if (mode == "again" || mode == "again_often") {
         mode == "again" ? job::again() : job::again_often();
         return job::failures() == 0 ? 0 : 1;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace job {
@@ -41,6 +42,9 @@ void last_steps(); // just before dsm_term()
 [[noreturn]] void lost(bool by_death);
 [[noreturn]] void lost_write();
 [[noreturn]] void lost_lock();
+void stopped(); // WRITEs while node 1 has stopped
+pid_t know_node_1();
+void wait_until_stopped(pid_t process);
 void again(); // the space is opened again
 void again_often();
 [[noreturn]] void again_dead();

@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 namespace job {
-namespace {
-
 void wait_until_stopped(pid_t pid)
 {
     for (char state = ' '; state != 'T';) {
@@ -26,6 +24,19 @@ void wait_until_stopped(pid_t pid)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
+
+// Collective.
+pid_t know_node_1()
+{
+    const std::uint64_t own = static_cast<std::uint64_t>(getpid());
+    EXPECT_DONE(dsm_write_b(0, static_cast<std::uint64_t>(dsm_node()) * 8, &own, sizeof own));
+    EXPECT_DONE(dsm_barrier());
+    std::uint64_t pid = 0;
+    EXPECT_DONE(dsm_read(0, 8, &pid, sizeof pid));
+    return static_cast<pid_t>(pid);
+}
+
+namespace {
 
 void write_and_fence()
 {
@@ -67,13 +78,10 @@ std::vector<std::function<void()>> accesses()
 pid_t open_and_stop_node_1()
 {
     EXPECT_DONE(dsm_init(1 << 20));
-    const std::uint64_t own = static_cast<std::uint64_t>(getpid());
-    EXPECT_DONE(dsm_write_b(0, static_cast<std::uint64_t>(dsm_node()) * 8, &own, sizeof own));
     if (dsm_node() == 1) EXPECT_DONE(dsm_lock(2));
-    EXPECT_DONE(dsm_barrier());
+    const pid_t pid = know_node_1();
     if (dsm_node() == 1) raise(SIGSTOP);
     if (dsm_node() == 1) _exit(1);
-    const auto pid = static_cast<pid_t>(static_cast<std::uint64_t *>(dsm_local(0))[1]);
     wait_until_stopped(pid);
     return pid;
 }
