@@ -9,6 +9,7 @@
 #include "agent/hosts.hpp"
 #include "agent/start.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -63,6 +64,11 @@ bool has_ended(idtype_t type, pid_t pid, siginfo_t *told)
     while (failed && errno == EINTR);
     return !failed && told->si_pid != 0;
 }
+
+struct found_end {
+    unsigned slot;
+    rank_end end;
+};
 
 void no_wait(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
@@ -295,32 +301,44 @@ void rank_set::signal_all(int number)
     }
 }
 
-// All ends are told before the first of the dead is taken away: the kernel may need seconds for that while somebody
-// looks at it in /proc and gets no turn on a busy machine.
+// All ends are told, likely causes first, before the first of the dead is taken away: the kernel may need seconds for
+// that while somebody looks at it in /proc and gets no turn on a busy machine.
 void rank_set::reap()
 {
+    std::vector<found_end> found;
     siginfo_t told;
     for (unsigned slot = 0; slot < processes_.size(); ++slot)
-        if (processes_[slot].alive && has_ended(P_PID, processes_[slot].pid, &told)) tell_end(slot, told);
+        if (processes_[slot].alive && has_ended(P_PID, processes_[slot].pid, &told))
+            found.push_back({slot, end_of(slot, told)});
+    std::stable_sort(found.begin(), found.end(), [](const found_end &a, const found_end &b) {
+        return order_of_causes(a.end) < order_of_causes(b.end);
+    });
+    for (const found_end &f : found) tell_end(f.slot, f.end);
     while (has_ended(P_ALL, 0, &told)) {
         const pid_t pid = told.si_pid;
-        if (auto found = slots_.find(pid); found != slots_.end()) { // else an orphan that came to us
-            if (processes_[found->second].alive) tell_end(found->second, told);
-            slots_.erase(found);
+        if (auto rank = slots_.find(pid); rank != slots_.end()) { // else an orphan that came to us
+            const unsigned slot = rank->second;
+            if (processes_[slot].alive) tell_end(slot, end_of(slot, told));
+            slots_.erase(rank);
         }
         waitpid(pid, nullptr, 0);
     }
 }
 
-void rank_set::tell_end(unsigned slot, const siginfo_t &told)
+rank_end rank_set::end_of(unsigned slot, const siginfo_t &told) const
+{
+    rank_end end = end_from_wait(int(job_.ranks[slot].rank), told);
+    end.unfinished = end.signal == 0 && end.code == 0 && memory_.progress_of(slot) == 1;
+    end.asked = processes_[slot].asked;
+    return end;
+}
+
+void rank_set::tell_end(unsigned slot, const rank_end &end)
 {
     processes_[slot].alive = false;
     --running_;
     for (int i = 0; i < 2; ++i) read_stream(slot, i, most_at_end);
     close_input(slot);
-    rank_end end = end_from_wait(int(job_.ranks[slot].rank), told);
-    end.unfinished = end.signal == 0 && end.code == 0 && memory_.progress_of(slot) == 1;
-    end.asked = processes_[slot].asked;
     to_.ended(slot, end);
 }
 

@@ -72,7 +72,8 @@ class rank_set {
     void close_stream(unsigned slot, int index);
     void write_input(unsigned slot);
     void close_input(unsigned slot);
-    void tell_end(unsigned slot, const siginfo_t &told);
+    rank_end end_of(unsigned slot, const siginfo_t &told) const;
+    void tell_end(unsigned slot, const rank_end &end);
     variables own_variables(unsigned slot) const;
 
     event_loop &loop_;

@@ -1,22 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting ranks where something is lacking.
+// Starting ranks where something is lacking, and their ends.
 #include "agent/rank_set.hpp"
 
+#include "agent/descendants.hpp"
 #include "agent/hosts.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace onesea::agent {
 namespace {
 
-struct deaf final : rank_set::listener {
+struct deaf : rank_set::listener {
     void wrote(unsigned, int, std::string_view) override {}
     void took_input(unsigned, std::size_t) override {}
     void ended(unsigned, const rank_end &) override {}
+
+  protected:
+    ~deaf() = default;
 };
+
+struct hears_nothing final : deaf {};
+
+struct notes_ends final : deaf {
+    void ended(unsigned, const rank_end &end) override { told.push_back(end.rank); }
+    std::vector<int> told;
+};
+
+node_job job_of(std::vector<node_rank> ranks, std::vector<node_program> programs)
+{
+    node_job job;
+    job.nodes = 1;
+    job.total_ranks = unsigned(ranks.size());
+    job.ranks = std::move(ranks);
+    job.programs = std::move(programs);
+    job.heap_bytes = 1 << 20;
+    job.key = std::string(64, '1');
+    job.job_id = std::string(16, '1');
+    job.address = "127.0.0.1";
+    return job;
+}
+
+sigset_t no_signals()
+{
+    sigset_t none;
+    sigemptyset(&none);
+    return none;
+}
 
 std::vector<int> open_descriptors()
 {
@@ -50,28 +85,19 @@ TEST(rank_set, a_rank_for_whose_pipes_descriptors_lack_is_named_and_leaves_none_
 #if defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
     GTEST_SKIP() << "gcc's check of virtual calls takes descriptors itself, and calls every object bad without them";
 #endif
-    node_job job;
-    job.nodes = job.total_ranks = 1;
-    job.ranks = {{7, 0, true}};
-    job.programs = {{{"/bin/true"}, {}, "", false}};
-    job.heap_bytes = 1 << 20;
-    job.key = std::string(64, '1');
-    job.job_id = std::string(16, '1');
-    job.address = "127.0.0.1";
+    const node_job job = job_of({{7, 0, true}}, {{{"/bin/true"}, {}, "", false}});
     node_memory memory(job);
     event_loop loop;
-    deaf nobody;
+    hears_nothing nobody;
     const char *const lacking[] = {"stdout", "stdout", "stdout", "stderr", "stderr", "stdin", "stdin"};
     for (unsigned room = 0; room < std::size(lacking); ++room) { // the first is for /dev/null
         rank_set ranks(loop, job, memory, nobody);
         ranks.prepare([](const std::string &) {});
         const std::vector<int> before = open_descriptors();
-        sigset_t none;
-        sigemptyset(&none);
         std::string told;
         try {
             const room_for little(room);
-            ranks.start(none);
+            ranks.start(no_signals());
         } catch (const request_error &e) {
             told = e.what();
         }
@@ -79,6 +105,36 @@ TEST(rank_set, a_rank_for_whose_pipes_descriptors_lack_is_named_and_leaves_none_
             << room << ": " << told;
         EXPECT_EQ(open_descriptors(), before) << room;
     }
+}
+
+void wait_until_ended_but_not_taken_away(const std::vector<pid_t> &processes)
+{
+    siginfo_t told;
+    for (pid_t p : processes) ASSERT_EQ(waitid(P_PID, id_t(p), &told, WEXITED | WNOWAIT), 0);
+}
+
+TEST(rank_set, of_ranks_that_are_found_ended_together_the_killed_one_is_told_first)
+{
+    const node_job job = job_of({{0, 0, false}, {1, 1, false}, {2, 2, false}, {3, 3, false}},
+                                {{{"/bin/true"}, {}, "", false},
+                                 {{"/bin/false"}, {}, "", false},
+                                 {{"/bin/sh", "-c", "kill -ABRT $$"}, {}, "", false},
+                                 {{"/bin/sh", "-c", "kill -KILL $$"}, {}, "", false}});
+    node_memory memory(job);
+    event_loop loop;
+    notes_ends notes;
+    rank_set ranks(loop, job, memory, notes);
+    ranks.prepare([](const std::string &) {});
+    const std::vector<pid_t> before = children_of(getpid());
+    ranks.start(no_signals());
+    std::vector<pid_t> started;
+    for (pid_t p : children_of(getpid()))
+        if (std::find(before.begin(), before.end(), p) == before.end()) started.push_back(p);
+    ASSERT_EQ(started.size(), 4u);
+    wait_until_ended_but_not_taken_away(started);
+    ranks.reap();
+    EXPECT_EQ(notes.told, (std::vector<int>{3, 1, 2, 0}));
+    EXPECT_EQ(ranks.running(), 0u);
 }
 
 } // namespace

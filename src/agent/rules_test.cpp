@@ -43,6 +43,18 @@ TEST(verdict, counts_as_a_shell)
     EXPECT_EQ(describe(end_of(4, 2), "h"), "rank 4 on h exited with status 2");
 }
 
+TEST(verdict, of_ends_found_together_the_one_that_may_have_caused_the_others_is_first)
+{
+    rank_end asked = end_of(0, 0, SIGKILL);
+    asked.asked = true;
+    for (int signal : {SIGKILL, SIGSEGV, SIGTERM, SIGBUS})
+        for (const rank_end &other :
+             {end_of(0, 1), end_of(0, 0, SIGABRT), end_of(0, 0, SIGPIPE), end_of(0, 0, 0, true), asked})
+            EXPECT_LT(order_of_causes(end_of(1, 0, signal)), order_of_causes(other)) << describe(other, "h");
+    for (const rank_end &failed : {end_of(0, 1), end_of(0, 0, SIGABRT), end_of(0, 0, 0, true), asked})
+        EXPECT_LT(order_of_causes(failed), order_of_causes(end_of(1, 0))) << describe(failed, "h");
+}
+
 TEST(stop_ladder, asks_insists_kills)
 {
     stop_ladder s;

@@ -22,6 +22,13 @@ int shell_status(const rank_end &end)
     return end.code;
 }
 
+int order_of_causes(const rank_end &end)
+{
+    const bool often_a_consequence = end.signal == SIGABRT || end.signal == SIGPIPE;
+    if (end.signal && !often_a_consequence && !end.asked) return 0;
+    return shell_status(end) != 0 ? 1 : 2;
+}
+
 std::string describe(const rank_end &end, const std::string &host)
 {
     std::string who = fmt::format("rank {} on {}", end.rank, host);

@@ -26,6 +26,10 @@ rank_end end_from_wait(int rank, const siginfo_t &told);
 // As a shell counts: the code, or 128 + signal; an unfinished rank counts as 1.
 int shell_status(const rank_end &end);
 
+// Of ends that were found together, whose order nobody knows: the lesser one may have caused the greater. Who loses a
+// peer exits, aborts or writes to a closed pipe; other signals come from outside or out of an error of its own.
+int order_of_causes(const rank_end &end);
+
 // "rank 3 on host was killed by signal 11 (Segmentation fault)"
 std::string describe(const rank_end &end, const std::string &host);
 
