@@ -147,6 +147,10 @@ std::uint32_t cut_off();
 int cut_off_rank(std::uint32_t i);
 bool is_cut_off(int rank);
 
+// Nothing comes from it any more: it was cut off, or has ended and what it had sent was taken in. Takes the engine
+// lock: another thread may be taking that in.
+bool nothing_comes(int rank);
+
 // The engine lock, for the functions below that want it held. A lock of an upper layer is taken inside it, never
 // around.
 using locked = std::unique_lock<engine_lock>;

@@ -59,6 +59,12 @@ int cut_off_rank(std::uint32_t i) { return engine().cut_off.at(i); }
 bool is_cut_off(int rank) { return engine().cut_off.contains(rank); }
 bool end_was_told(int rank, std::uint32_t told) { return engine().arena.ranks().end_was_told(rank, told); }
 
+bool nothing_comes(int rank)
+{
+    const locked held = enter();
+    return is_cut_off(rank) || end_was_told(rank, ends_told(engine_held));
+}
+
 void check_membership()
 {
     auto &e = engine();

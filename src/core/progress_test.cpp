@@ -77,6 +77,22 @@ class holding_transport final : public idle_transport {
     nanoseconds due_ = never;
 };
 
+// Always has more; a poll takes in much of it, or stops where the thread may go on.
+class generous_transport final : public idle_transport {
+  public:
+    static constexpr int at_once = 100;
+    int taken_in = 0;
+
+    bool poll(nanoseconds) override
+    {
+        for (int i = 0; i < at_once; ++i) {
+            ++taken_in;
+            if (engine().may_go_on()) break;
+        }
+        return true;
+    }
+};
+
 // Work of a layer above, as the messages have it: nothing of it is known to a transport.
 std::atomic<bool> work_above{false};
 
@@ -116,6 +132,20 @@ TEST_F(JobOfOne, who_falls_asleep_looks_once_more_after_it_has_asked_to_be_woken
                   lock, [&] { return neighbour->written; }, limit),
               SEA_OK);
     EXPECT_LT(now_ns(), limit) << "it slept until its time was over";
+}
+
+TEST_F(JobOfOne, who_says_what_it_waits_for_goes_on_before_more_is_taken_in)
+{
+    added<generous_transport> more;
+    locked lock = enter();
+    const auto third_has_come = [&] { return more->taken_in >= 3; };
+    more->taken_in = 0; // by the dispatcher
+    EXPECT_EQ(wait_watched(lock, third_has_come, never), SEA_OK);
+    EXPECT_EQ(more->taken_in, 3);
+    EXPECT_FALSE(engine().may_go_on()) << "nobody waits any more";
+    more->taken_in = 0;
+    EXPECT_EQ(wait(lock, third_has_come, never), SEA_OK);
+    EXPECT_EQ(more->taken_in % generous_transport::at_once, 0) << "it did not say so";
 }
 
 // As where there is no memory for what it makes of what it sees.

@@ -227,10 +227,12 @@ int end_sending(graph &g)
     return await_puts<&core::put_counts::ended>(g);
 }
 
+// Nothing of theirs is on its way to the block, also not what another thread takes in of one that has just ended.
 bool others_have_left(const graph &g)
 {
-    return std::all_of(g.neighbours.begin(), g.neighbours.end(),
-                       [](const graph::neighbour &n) { return n.news.left || n.news.lost || !core::alive(n.rank); });
+    return std::all_of(g.neighbours.begin(), g.neighbours.end(), [](const graph::neighbour &n) {
+        return n.news.left || n.news.lost || (!core::alive(n.rank) && core::nothing_comes(n.rank));
+    });
 }
 
 // After SEA_OK nobody writes to the block any more. Else, if *forever, somebody may always do so.

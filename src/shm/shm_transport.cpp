@@ -266,11 +266,8 @@ void shm_transport::disarm()
 void shm_transport::peer_gone(int rank, bool cleanly)
 {
     const auto s = slot_of(rank);
-    if (!s || !peers_[*s]) {
-        if (s) peer_at(*s).gone = true;
-        return;
-    }
-    peer &p = *peers_[*s];
+    if (!s) return;
+    peer &p = peer_at(*s); // also of one that was never heard: it may have sent something last
     std::uint64_t executed = p.to.executed();
     consume_from(*s, INT_MAX);
     settle(p, executed);

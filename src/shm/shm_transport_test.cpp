@@ -251,6 +251,21 @@ TEST_F(ShmTransportTest, settles_with_dead_what_a_dead_rank_did_not_execute)
     EXPECT_TRUE(at_b_.all.empty());
 }
 
+TEST_F(ShmTransportTest, what_a_rank_sent_before_its_end_is_taken_in_when_that_is_told)
+{
+    for (bool heard_before : {false, true}) {
+        make({});
+        at_b_.all.clear();
+        if (heard_before) {
+            a_->send(1, message("x", 1, nullptr));
+            b_->poll(0);
+        }
+        a_->send(1, message("y", 1, nullptr));
+        b_->peer_gone(0, false);
+        EXPECT_EQ(at_b_.all.size(), heard_before ? 2u : 1u);
+    }
+}
+
 TEST_F(ShmTransportTest, reaches_heaps_directly_and_refuses_what_is_not_allocated)
 {
     auto offset = b_->heap_of(1)->allocate(100);
