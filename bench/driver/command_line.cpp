@@ -41,6 +41,9 @@ void add_options(CLI::App &app, options &o, const benchmark &what)
 
 std::optional<int> parse(CLI::App &app, int argc, char **argv)
 {
+    app.failure_message([](const CLI::App *of, const CLI::Error &e) {
+        return fmt::format("{0}: {1}\n'{0} --help' lists the options\n", of->get_name(), e.what());
+    });
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &e) {

@@ -26,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -317,9 +318,26 @@ static void prove(struct side *s)
         if (s->memory[i] != (char)(i * 7 + 3)) die("data came back wrong", FI_EIO);
 }
 
+/* The origin would wait for it until its patience ends. */
+static void target_was_lost(int number)
+{
+    static const char lost[] = ": the target was lost, by signal ";
+    int status = 0;
+    (void)number;
+    if (waitpid(-1, &status, WNOHANG) <= 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return;
+    if (WIFSIGNALED(status)) { /* else it has told what is wrong */
+        char digits[] = {(char)('0' + WTERMSIG(status) / 10), (char)('0' + WTERMSIG(status) % 10), '\n'};
+        struct iovec words[] = {
+            {(void *)whose, strlen(whose)}, {(void *)lost, sizeof lost - 1}, {digits, sizeof digits}};
+        if (writev(STDERR_FILENO, words, 3) < 0) _exit(2);
+    }
+    _exit(1);
+}
+
 static void be_target(const struct arguments *a, int wire, const uint8_t *stop)
 {
     struct side s = {0};
+    signal(SIGCHLD, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(MEASURE_PATIENCE_S);
     pin_all_threads(a->cores[1]); /* threads that the provider makes inherit it */
@@ -340,6 +358,7 @@ static int be_origin(const struct arguments *a, int wire, uint8_t *stop, int arg
     meet(&s, wire);
     prove(&s);
     for (int i = a->first_case; i < argc; i++) run_case(&s, argv[i], a->milliseconds);
+    signal(SIGCHLD, SIG_DFL);
     __atomic_store_n(stop, 1, __ATOMIC_RELEASE);
     wait(&status);
     close_side(&s);
@@ -389,6 +408,7 @@ int main(int argc, char **argv)
         perror("onesea-bench-peer-libfabric-rma");
         return 1;
     }
+    signal(SIGCHLD, target_was_lost);
     pid_t target = fork();
     if (target < 0) {
         perror("fork");

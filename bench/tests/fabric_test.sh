@@ -24,6 +24,18 @@ for provider in 'tcp;ofi_rxm' 'udp;ofi_rxd' net; do
     [[ $provider != net ]] || grep -q 'fetch_add:8' "$lacks" || fail "net has no atomics, and nothing says so"
 done
 
+# A provider's fault ends the target; the origin tells, and does not wait.
+IPATH_NO_BACKTRACE=1 "$program" --provider 'tcp;ofi_rxm' --ms 5000 get:8 >/dev/null 2>"$lacks" &
+origin=$!
+for ((i = 0; i < 500; i++)); do
+    target=$(cat "/proc/$origin/task/$origin/children") && [[ ! $target ]] || break
+    sleep 0.01
+done
+sleep 0.3
+kill -SEGV $target || fail "there is no target"
+status=0 && wait "$origin" || status=$?
+((status == 1)) && grep -q 'the target was lost, by signal 11' "$lacks" || fail "a lost target: $status, $(cat "$lacks")"
+
 ! "$program" --provider nothing --ms 2 get:8 2>"$lacks" || fail "the provider 'nothing' was accepted"
 grep -q nothing "$lacks" || fail "the provider that is not there is not named"
 for wrong in nothing:8 get get:0 ''; do

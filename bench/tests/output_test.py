@@ -179,7 +179,8 @@ def main(onesea, name, *flags):
     for wrong in (["--case", "nothing"], ["--path", "air"], ["--runs", "0"], ["--secure", "maybe"], ["--unknown"],
                   ["--seconds", "5"], ["--out", "/dev/null/x"]): # before anything is measured
         result = subprocess.run([onesea, "bench", name, *wrong], capture_output=True, text=True, timeout=20)
-        assert result.returncode == 125 and result.stderr and not result.stdout, f"{wrong}: exit code {result.returncode}"
+        assert result.returncode == 125 and not result.stdout, f"{wrong}: exit code {result.returncode}"
+        assert result.stderr.startswith(f"onesea bench {name}: "), f"{wrong}: {result.stderr}"
     check_no_room(onesea, name)
     with open("/dev/full", "w") as full:
         result = subprocess.run([onesea, "bench", name, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)

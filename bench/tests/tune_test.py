@@ -89,7 +89,8 @@ with tempfile.TemporaryDirectory() as folder:
     assert not Path(folder, "y.json.part").exists()
     assert "fragmnt" in run("tune", "--only", "fragmnt", status=125).stderr
     assert "there is no batch on the path shm" in run("tune", "--only", "batch", "--path", "shm", status=125, **home).stderr
-    assert "--unknown" in run("tune", "--unknown", status=125).stderr
+    told = run("tune", "--unknown", status=125).stderr
+    assert told.startswith("onesea tune: ") and "--unknown" in told and "onesea tune --help" in told, told
     assert "--host" in run("tune", "--help").stdout
     elsewhere = run("tune", "--quick", "--runs", "1", "--path", "shm", "--only", "eager", "--profile", folder + "/x.json", **home)
     assert Path(folder, "x.json").exists(), elsewhere.stdout
