@@ -452,11 +452,17 @@ STEP(711, who_exchanges_messages_sends_a_packet_each_time)
 
 namespace {
 
-std::atomic<bool> let_go;
+// A handler may run in a call of the step's own thread: it waits for rank 0 itself, not for what that thread does next.
+using shared_flag = std::atomic<std::uint64_t>;
 
-void *hold_handlers(const sea_am *, sea_am_complete_fn *, void **)
+void wait_for(const shared_flag &flag)
 {
-    for (const double end = now() + 20; !let_go && now() < end;) pause_for(0.001);
+    for (const double end = now() + 20; flag == 0 && now() < end;) pause_for(0.001);
+}
+
+void *hold_handlers(const sea_am *m, sea_am_complete_fn *, void **)
+{
+    wait_for(*static_cast<const shared_flag *>(m->context));
     return nullptr;
 }
 
@@ -471,8 +477,7 @@ LONE_STEP(713, eager_data_of_many_frames_is_copied_and_goes_though_no_handler_ha
     for (const std::size_t bytes : {std::size_t(1500), std::size_t(8000), std::size_t(65000)}) {
         std::vector<unsigned char> out(bytes), in(bytes);
         fill(out.data(), bytes, bytes);
-        let_go = false;
-        CHECK_OK(sea_am_register(holds, hold_handlers, nullptr));
+        CHECK_OK(sea_am_register(holds, hold_handlers, &t.shared->flags[0]));
         CHECK_OK(sea_am_register(takes, take_into, in.data()));
         t.shared->flags[0] = 0;
         t.sync();
@@ -485,8 +490,7 @@ LONE_STEP(713, eager_data_of_many_frames_is_copied_and_goes_though_no_handler_ha
             t.shared->flags[0] = 1;
             CHECK_OK(sea_fence(1));
         } else if (t.rank == 1) {
-            for (const double end = now() + 20; t.shared->flags[0] == 0 && now() < end;) pause_for(0.001);
-            let_go = true;
+            wait_for(t.shared->flags[0]);
         }
         t.sync();
         if (t.rank == 1) CHECK_DATA(in.data(), bytes, bytes);

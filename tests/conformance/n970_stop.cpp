@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that is stopped for seconds (PROOF_STOP_SECONDS in the environment: how many, else 3) is late, not lost: the
+// A rank that is stopped for seconds (PROOF_STOP_SECONDS in the environment: how many, else 1) is late, not lost: the
 // others' operations wait for it, none fails.
 #include "places.hpp"
 
@@ -16,7 +16,7 @@ void *ignore(const sea_am *, sea_am_complete_fn *, void **) { return nullptr; }
 double stop_seconds()
 {
     const char *wanted = std::getenv("PROOF_STOP_SECONDS");
-    return wanted ? std::atof(wanted) : 3;
+    return wanted ? std::atof(wanted) : 1;
 }
 
 void stop_for_a_while(int pid)
