@@ -15,7 +15,7 @@ bool may_be_reused(lapi_handle_t handle, lapi_cntr_t *origin)
 } // namespace
 
 // The oldest one that is free, or whose end is awaited for nobody's sake but this task's. Behind one that is under way
-// to a task the younger ones to it are, too: a task that has stopped costs one look at a counter.
+// to a task those to it that follow are, too: what is under way to one task in a row costs one look at a counter.
 outbox::buffer *outbox::hold_one(lapi_handle_t handle, uint task)
 {
     const std::lock_guard guard(mutex_);

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <thread>
 #include <unistd.h>
 
@@ -82,6 +83,29 @@ void expect_words(const std::string &part, const char *file, int line)
 }
 
 int failures() { return failed; }
+
+void wait_until_stopped(pid_t pid)
+{
+    for (char state = ' '; state != 'T';) {
+        std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+        std::string line;
+        std::getline(stat, line);
+        const std::size_t name_end = line.rfind(')');
+        if (name_end == std::string::npos) return;
+        state = line.at(name_end + 2);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+pid_t know_node_1()
+{
+    const std::uint64_t own = static_cast<std::uint64_t>(getpid());
+    EXPECT_DONE(dsm_write_b(0, static_cast<std::uint64_t>(dsm_node()) * 8, &own, sizeof own));
+    EXPECT_DONE(dsm_barrier());
+    std::uint64_t pid = 0;
+    EXPECT_DONE(dsm_read(0, 8, &pid, sizeof pid));
+    return static_cast<pid_t>(pid);
+}
 
 } // namespace job
 

@@ -31,6 +31,9 @@ void expect_status(int expected, int got, const char *file, int line, const char
 void expect_words(const std::string &part, const char *file, int line); // of dsm_last_error()
 int failures();
 
+pid_t know_node_1(); // its process; collective, in an open space
+void wait_until_stopped(pid_t process);
+
 void before_init();
 void after_term();
 void space_steps(); // sizes, READ, WRITE, WRITE_B, fence, barrier
@@ -43,9 +46,7 @@ void last_steps(); // just before dsm_term()
 [[noreturn]] void lost_write();
 [[noreturn]] void lost_lock();
 void stopped(); // WRITEs while node 1 has stopped
-pid_t know_node_1();
-void wait_until_stopped(pid_t process);
-void again(); // the space is opened again
+void again();   // the space is opened again
 void again_often();
 [[noreturn]] void again_dead();
 extern bool lossy; // WRITEs may be lost: the UDP wire of the benchmark

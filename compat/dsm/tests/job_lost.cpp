@@ -6,36 +6,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <thread>
 #include <unistd.h>
 
 namespace job {
-void wait_until_stopped(pid_t pid)
-{
-    for (char state = ' '; state != 'T';) {
-        std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-        std::string line;
-        std::getline(stat, line);
-        const std::size_t name_end = line.rfind(')');
-        if (name_end == std::string::npos) return;
-        state = line.at(name_end + 2);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-}
-
-// Collective.
-pid_t know_node_1()
-{
-    const std::uint64_t own = static_cast<std::uint64_t>(getpid());
-    EXPECT_DONE(dsm_write_b(0, static_cast<std::uint64_t>(dsm_node()) * 8, &own, sizeof own));
-    EXPECT_DONE(dsm_barrier());
-    std::uint64_t pid = 0;
-    EXPECT_DONE(dsm_read(0, 8, &pid, sizeof pid));
-    return static_cast<pid_t>(pid);
-}
-
 namespace {
 
 void write_and_fence()
