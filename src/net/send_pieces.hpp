@@ -2,6 +2,7 @@
 // The one system call that sends pieces of memory as datagrams, and how it is told to cut them.
 #pragma once
 
+#include "base/told_order.hpp"
 #include "net/port.hpp"
 
 #include <cstdint>
@@ -33,6 +34,7 @@ inline ssize_t send_pieces(int fd, const endpoint *to, std::span<iovec> pieces, 
         const auto size = std::uint16_t(segment);
         std::memcpy(CMSG_DATA(c), &size, sizeof size);
     }
+    tells_another_process();
     return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL | flags);
 }
 

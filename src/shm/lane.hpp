@@ -19,6 +19,7 @@
 #pragma once
 
 #include "base/copy.hpp"
+#include "base/told_order.hpp"
 #include "shm/arena.hpp"
 
 #include <algorithm>
@@ -97,6 +98,7 @@ class basic_lane_writer : public basic_lane<Cells> {
         write(item, need);
         if (need > 1) data_until_ = tail_ + need;
         if (tail_ + need < data_until_ + Cells) end_before(tail_ + need);
+        tells_another_process();
         head_at(tail_).lap.store(lap_of(tail_), std::memory_order_release);
         tail_ += need;
         return true;
@@ -182,6 +184,7 @@ class basic_lane_reader : public basic_lane<Cells> {
             if (at % Cells + n > Cells) return false;
             for (std::size_t i = 1; i < std::min(n, ahead); ++i) __builtin_prefetch(&cells_[at % Cells + i]);
             *item = {head.kind, head.tag, head.team, head.bytes, &head + 1};
+            another_process_told();
             return true;
         }
         return false;

@@ -8,6 +8,7 @@
 
 #include "base/copy.hpp"
 #include "base/frame.hpp"
+#include "base/told_order.hpp"
 #include "shm/arena.hpp"
 
 #include <cstring>
@@ -38,6 +39,7 @@ class ring {
             at = 0;
         }
         write(data_ + at, bytes, head, prefix, payload);
+        tells_another_process();
         control_->tail.store(tail + skip + bytes, std::memory_order_seq_cst);
         return true;
     }
@@ -82,6 +84,7 @@ class ring {
     {
         std::uint64_t head = control_->head.load(std::memory_order_relaxed);
         if (control_->executed.load(std::memory_order_relaxed) == head) return false;
+        tells_another_process();
         control_->executed.store(head, std::memory_order_seq_cst);
         return true;
     }
