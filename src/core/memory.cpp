@@ -65,7 +65,7 @@ int alloc_far(int rank, std::size_t bytes, std::uint64_t *offset)
 {
     const auto answer = std::make_shared<claim>();
     int s = ask(rank, frame_type::alloc, 0, bytes, &answer->offset, sizeof answer->offset, answer);
-    *offset = answer->offset;
+    if (s == SEA_OK) *offset = answer->offset; // one that comes after all is being written, perhaps
     if (s != SEA_ERR_MEMORY) return s;
     std::uint64_t words[3] = {};
     if (int problem = ask(rank, frame_type::usage, 0, 0, words, sizeof words)) return problem;
