@@ -321,7 +321,8 @@ int sea_poll(void);
  * one rank, until it has completed, a fence covers it, or something is to start after it; it may end this at any time. */
 int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *opts);
 
-/* Reads `bytes` from a global address into this process's memory. */
+/* Reads `bytes` from a global address into this process's memory. From another node, `target` may hold anything until
+ * that is complete, and after SEA_ERR_DEAD or SEA_ERR_LINK. */
 int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts);
 
 /* Copies between any two global addresses; the owner of the source sends straight to the owner of the target. Local

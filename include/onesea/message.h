@@ -59,9 +59,10 @@ int sea_message_send(sea_team team, int member, int tag, const void *data, size_
 
 /* Receives a message of that member (or SEA_ANY_SOURCE) with that tag (or SEA_ANY_TAG) into `buffer`. A longer one than
  * `capacity` fills it: SEA_ERR_TRUNCATED, the rest is lost. `info` may be NULL; it is written if one was received, also
- * truncated. With a handle or SEA_NOWAIT, buffer and info must stay until completion. Errors: SEA_ERR_DEAD,
- * SEA_ERR_LINK (the source, or with SEA_ANY_SOURCE the last of all others, ended or cannot be reached, and nothing that
- * fits is left), SEA_ERR_ADDRESS (the sender's data is not mapped), SEA_ERR_HANDLE (`after`), SEA_ERR_TIMEOUT (with
+ * truncated. With a handle or SEA_NOWAIT, buffer and info must stay until completion. The buffer may hold anything
+ * while a message that the receive has met is coming, and after that one's error. Errors: SEA_ERR_DEAD, SEA_ERR_LINK
+ * (the source, or with SEA_ANY_SOURCE the last of all others, ended or cannot be reached, and nothing that fits is
+ * left), SEA_ERR_ADDRESS (the sender's data is not mapped), SEA_ERR_HANDLE (`after`), SEA_ERR_TIMEOUT (with
  * sea_set_timeout(): it is withdrawn, nothing will be written and no counter adds; one that has met its message goes on
  * past the time, until the data is there or the sender has ended). */
 int sea_message_receive(sea_team team, int member, int tag, void *buffer, size_t capacity, sea_message_info *info,

@@ -53,7 +53,8 @@ struct piece {
 
 class sink {
   public:
-    // One frame for this rank, exactly once. May send. The payload is 8-byte aligned and dies on return.
+    // One frame for this rank, exactly once. May send. The payload is 8-byte aligned and dies on return, unless it lies
+    // where expects() told.
     virtual void receive(int source, const frame &head, std::span<const std::byte> payload) = 0;
 
     // Everything received so far is about to be acknowledged as executed. May send.
@@ -64,6 +65,17 @@ class sink {
 
     // Has what the thread inside poll() waits for come? It goes on before more is taken in.
     virtual bool may_go_on() const { return false; }
+
+    // Where the payload of a frame belongs that is likely to come next. Nobody relies on what lies there until all of
+    // it has been received: anything may be written there in between.
+    struct expectation {
+        int source = -1; // -1: none
+        frame head{};    // its type, id and position
+        std::byte *to = nullptr;
+        std::size_t bytes = 0;                         // its payload at most, and how much is free there
+        static constexpr std::size_t least = 8 * 1024; // fewer are copied in no time
+    };
+    virtual expectation expects() { return {}; }
 
     // Nothing has been heard of that rank for so long that its link was given up: no answer will come.
     virtual void unreachable(int) {}

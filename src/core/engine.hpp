@@ -109,6 +109,7 @@ class engine_state final : public sink {
     std::unique_ptr<shm::shm_transport> shm;
     std::unique_ptr<transport> net; // nullptr in a job without network
     operation_table operations;
+    std::uint64_t being_answered = 0; // the get of whose answer more may come next; 0: none
     handler_queue handlers;
     std::deque<std::uint32_t> startable; // deferred operations whose condition has come true
     bool starting_others = false;        // they are being started further up the stack
@@ -132,6 +133,8 @@ class engine_state final : public sink {
     // sink: see responder.cpp
     void receive(int source, const frame &head, std::span<const std::byte> payload) override;
 
+    expectation expects() override;
+    void answer_follows(operation *op); // of a pull
     void about_to_acknowledge() override;
     bool answers_follow() const override;
     bool may_go_on() const override { return sleep.watched && (*sleep.watched)(); }

@@ -64,6 +64,7 @@ void ask_for_data(operation *op, std::uint64_t id, void *to, std::size_t bytes)
     m.head.position = id;
     m.payload = wanted;
     m.bytes = sizeof wanted;
+    engine().answer_follows(op);
     send_message(op, op->target, m, ends_by::answer);
 }
 

@@ -182,6 +182,7 @@ void pull(handler_task &&task)
         m.head.position = kept->id;
         m.payload = wanted;
         m.bytes = sizeof wanted;
+        engine().answer_follows(o);
         send_message(o, o->target, m, ends_by::answer);
     });
     let_go(op);

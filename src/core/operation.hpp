@@ -50,6 +50,7 @@ struct operation_state {
     bool in_line = false;      // in its peer's in_order
     bool may_start = false;    // it was the first there, and is in the engine's startable
     bool counted_read = false; // in its peer's ordered_reads
+    bool lands = false;        // where its answer belongs may hold anything until it has come
     bool external = false;     // a layer above makes and completes it; no fence counts it
     bool in_order = false;     // SEA_OP_ALL waits for it
     bool open = false;         // further puts may join it
@@ -65,6 +66,7 @@ struct operation_state {
     std::uint32_t deliveries = 0;             // messages of transports that still point here
     std::uint32_t answers = 0;                // parts that end when the last of reply_bytes has come
     std::uint64_t reply_bytes = 0;            // get: still to come
+    std::uint64_t without_gap = 0;            // get of one part: what has come from its start on
     std::vector<std::byte> *answer = nullptr; // call: where the answer goes; reply_bytes: what has come of it
     place counter_after;                      // get: the target counter, told at the end
 

@@ -113,14 +113,16 @@ void on_data(const frame &head, std::span<const std::byte> payload)
     auto low = reinterpret_cast<std::uint64_t>(op->memory);
     std::uint64_t into = head.position - low;
     if (into > op->bytes || payload.size() > op->bytes - into || payload.size() > op->reply_bytes) return;
-    if (!payload.empty()) {
-        auto *to = reinterpret_cast<void *>(head.position);
+    auto *to = reinterpret_cast<std::byte *>(head.position);
+    if (!payload.empty() && payload.data() != to) { // it has not landed there
         if (passes_caches(head.aux))
             copy_past_caches(to, payload.data(), payload.size());
         else
             copy_bytes(to, payload.data(), payload.size());
     }
     op->reply_bytes -= payload.size();
+    if (into == op->without_gap) op->without_gap += payload.size();
+    if (op->reply_bytes >= sink::expectation::least) engine().being_answered = head.id;
     if (op->reply_bytes == 0) end_answers(op);
 }
 
@@ -322,6 +324,35 @@ int engine_state::resolve(std::uint64_t offset, std::uint64_t bytes, bool write,
     *memory = reinterpret_cast<void *>(s->memory + (offset - s->offset));
     *segment = s;
     return SEA_OK;
+}
+
+// That of an earlier one comes first. A get may be refused, and has written nothing then: of that the first piece is
+// not expected.
+void engine_state::answer_follows(operation *op)
+{
+    op->lands = true;
+    if (op->bytes >= expectation::least && being_answered == 0) being_answered = operation_table::id_of(op);
+}
+
+// What the caches cannot hold is better copied past them. Behind a gap some may have come.
+sink::expectation engine_state::expects()
+{
+    if (being_answered == 0) return {};
+    const operation *op = operations.find(being_answered);
+    const bool goes_on = op && op->state == operation::phase::active && op->awaits_reply && op->lands &&
+                         op->answers == 1 && op->reply_bytes >= expectation::least;
+    if (!goes_on || op->without_gap != op->bytes - op->reply_bytes || passes_caches(transfer_scale(op->bytes))) {
+        being_answered = 0;
+        return {};
+    }
+    expectation e;
+    e.source = op->target;
+    e.to = static_cast<std::byte *>(op->memory) + (op->bytes - op->reply_bytes);
+    e.bytes = op->reply_bytes;
+    e.head.type = frame_type::data;
+    e.head.id = being_answered;
+    e.head.position = reinterpret_cast<std::uint64_t>(e.to);
+    return e;
 }
 
 void engine_state::about_to_acknowledge()

@@ -182,6 +182,7 @@ void start_get(operation *op, void *target, place source, std::size_t bytes, boo
     m.payload = wanted;
     m.bytes = sizeof wanted;
     m.ordered = ordered;
+    op->lands = !source.raw(); // there some of it may be refused behind what has come, and is not to be touched
     send_message(op, source.rank, m, ends_by::answer);
 }
 

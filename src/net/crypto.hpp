@@ -60,6 +60,9 @@ class crypto {
     // Either of them for a packet in one piece, in place; its last tag_size() bytes are filled in.
     void seal(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet);
 
+    // Mode auth: is this the tag of a packet in pieces?
+    bool proves(const direction_keys &keys, byte_pieces pieces, const std::byte *tag);
+
     // Checks the tag, and decrypts in place in mode encrypt. False: the packet is to be dropped unread.
     bool open(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet);
 

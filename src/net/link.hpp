@@ -273,12 +273,12 @@ class link {
     void find_lost(std::uint64_t now);
     void take_bundle(const packet_view &packet);
     void take_part(const packet_view &packet);
-    void run_bundle(const packet_header &header, std::span<const std::byte> content);
+    void run_bundle(const packet_header &header, std::span<const std::byte> content, const std::byte *landed);
     bool is_early(const packet_header &header) const;
     bool has_to_wait(const packet_header &header) const;
     held_bundles::iterator hold(std::uint64_t bundle, std::size_t bytes);
     void let_go(held_bundles::iterator held);
-    void execute(std::span<const std::byte> content);
+    void execute(std::span<const std::byte> content, const std::byte *landed);
     void run_held();
     void note_done(std::uint64_t packet);
     void note_bundle_executed(std::uint64_t bundle);

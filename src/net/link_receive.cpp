@@ -98,7 +98,7 @@ void link::take_bundle(const packet_view &packet)
     if (bundles_done_.too_far(number)) return;
     if (held != held_.end() && !packet.part.count && !is_early(packet.header)) let_go(held);
     if (packet.part.count) return take_part(packet);
-    if (!is_early(packet.header)) return run_bundle(packet.header, packet.content);
+    if (!is_early(packet.header)) return run_bundle(packet.header, packet.content, packet.landed);
     const auto kept = hold(number, packet.content.size());
     if (kept == held_.end()) return;
     kept->second.parts = 0;
@@ -117,9 +117,9 @@ bool link::has_to_wait(const packet_header &h) const
     return (h.flags & packet_flags::ordered) && h.bundle > bundles_done_.floor();
 }
 
-void link::run_bundle(const packet_header &h, std::span<const std::byte> content)
+void link::run_bundle(const packet_header &h, std::span<const std::byte> content, const std::byte *landed)
 {
-    execute(content);
+    execute(content, landed);
     note_bundle_executed(h.bundle); // not earlier: an acknowledgement built meanwhile says what was executed
     note_done(h.number);
     if (!held_.empty()) run_held();
@@ -165,14 +165,15 @@ void link::take_part(const packet_view &packet)
     const auto content = std::exchange(b.content, {});
     held_bytes_ -= std::uint32_t(content.size());
     held_.erase(held);
-    run_bundle(packet.header, content);
+    run_bundle(packet.header, content, nullptr);
 }
 
-void link::execute(std::span<const std::byte> content)
+void link::execute(std::span<const std::byte> content, const std::byte *landed)
 {
     while (!content.empty()) {
         std::span<const std::byte> payload;
         frame f = next_frame(&content, &payload);
+        if (landed) payload = {std::exchange(landed, nullptr), payload.size()};
         rest_follows_ = !(f.flags & frame_flags::last);
         if (f.flags & notice_flag) ++notices_in_;
         f.flags &= std::uint8_t(~notice_flag);
@@ -185,7 +186,7 @@ void link::run_held()
     while (!held_.empty() && held_.begin()->first == bundles_done_.floor() && held_.begin()->second.parts == 0) {
         auto ready = held_.extract(held_.begin());
         held_bytes_ -= std::uint32_t(ready.mapped().content.size());
-        execute(ready.mapped().content);
+        execute(ready.mapped().content, nullptr);
         note_bundle_executed(ready.key());
         ack_now_ = true;
     }

@@ -1,160 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the links over one UDP socket: tells datagrams apart, opens and seals them, batches sends, runs timers.
-//
-// A datagram is dropped before anything is made of it unless its header fits, its job and target are ours, and its tag
-// is right under the keys of its claimed source. Only then a link is made for a peer that was silent so far.
-#include "net/net_transport.hpp"
+// The net transport but for what arrives: peers, sending, timers, who shares the receiver's room, who may come in.
+#include "net/net_transport_state.hpp"
 
 #include "base/error.hpp"
-#include "base/log.hpp"
-#include "net/faults.hpp"
-#include "net/flood_guard.hpp"
-#include "net/link.hpp"
-#include "net/queueing.hpp"
 #include "net/socket_filter.hpp"
-#include "net/socket_io.hpp"
-#include "net/train.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <unordered_map>
 #include <utility>
 
 namespace onesea::net {
 namespace {
 
-constexpr unsigned batch_size = 48; // datagrams built before a send; 46 of 1472 bytes fill the largest one
-constexpr std::size_t room_bytes = most_datagram + max_ack_bytes + gso_bytes;
-constexpr std::size_t bytes_per_poll = 256 * 1024; // a sixth of the usual window: the sender never waits for an answer
-constexpr std::size_t worth_another = 4096;        // bytes: behind a batch of that size there is often another
 constexpr std::uint64_t share_period = millisecond;
-constexpr std::uint64_t expecting_time = 50 * microsecond; // after a packet; some round trips
-constexpr unsigned looks_when_expecting = 4;
 constexpr unsigned express_packets = 16; // in a share_period: a peer with which it is worth to be connected
 
 // What profile.cpp says may be set.
 static_assert(path_tuning{}.fragment == gso_bytes && path_tuning{}.window >= least_grant);
 
-class net_transport final : public transport {
-  public:
-    net_transport(net_config config, sink &to)
-        : config_(std::move(config)), counts_(*config_.counts), drops_(counts_.process()), sink_(to),
-          cipher_(config_.secure), job_tag_(derive_job_tag(config_.job_key)),
-          socket_(config_.port ? nullptr
-                               : std::make_unique<socket_io>(config_.udp_fd, config_.secure == secure_mode::off)),
-          io_(config_.port ? *config_.port : *socket_), faults_(config_.faults),
-          batch_(std::make_unique<datagram[]>(batch_size)), room_(std::make_unique<std::byte[]>(room_bytes)),
-          budget_(io_.receive_bytes() / 2)
-    {
-        admit(entry_rules::sources_are::any);
-    }
-
-    std::string_view name() const override { return "net"; }
-    std::uint32_t capabilities() const override { return 0; }
-    bool reach(int rank) const override
-    {
-        peer_address where;
-        return rank != config_.rank && config_.lookup(rank, &where);
-    }
-    std::size_t max_frame(int rank) const override
-    {
-        peer_address where;
-        return config_.lookup(rank, &where) ? frame_room(datagram_limit(where)) : least_datagram - 100;
-    }
-
-    const path_tuning &tuning(int rank) const override
-    {
-        peer_address where;
-        return tuning_of(mtu_to(config_.lookup(rank, &where) ? where : peer_address{}));
-    }
-
-    void send(int rank, const outgoing &message) override;
-    void flush() override;
-    void hurry(int rank, bool answers) override;
-    std::uint8_t asked(int rank) const override
-    {
-        const auto known = peers_.find(rank);
-        return known == peers_.end() ? std::uint8_t(0) : known->second.link->asked();
-    }
-    bool poll(nanoseconds now) override;
-    wake_set wake_fds() const override { return io_.wake_fds(); }
-    bool arm(bool for_memory) override;
-    void disarm() override
-    {
-        io_.slept();
-        queueing_.end();
-    }
-    nanoseconds deadline() const override;
-    void peer_gone(int rank, bool cleanly) override;
-    bool idle() const override;
-    void close() override;
-    void refresh_counts() override { drops_.kept_out.set(io_.dropped_before()); }
-
-  private:
-    struct peer {
-        std::unique_ptr<net::link> link;
-        endpoint where;
-        int rank = -1;
-        bool touched = false, active = false;
-        bool due = false;    // it wants to send; more is to come first
-        bool waits = false;  // the kernel took nothing when it was its turn
-        unsigned lately = 0; // packets since the last look for the busiest peer
-    };
-    net_config config_;
-    counts_page &counts_;
-    process_counts &drops_;
-    sink &sink_;
-    crypto cipher_;
-    std::uint32_t job_tag_;
-    bundle_pool pool_;
-    std::unique_ptr<socket_io> socket_;
-    datagram_port &io_;
-    fault_injector faults_;
-    train_collector trains_;
-    std::unique_ptr<datagram[]> batch_;
-    std::unique_ptr<std::byte[]> room_; // where short packets are put together, next to each other
-    std::unordered_map<int, peer> peers_;
-    int last_rank_ = -1; // that find() was asked for, and what it found
-    peer *last_ = nullptr;
-    std::vector<peer *> touched_;
-    std::vector<peer *> active_; // has work, a timer, or was heard of lately: nobody walks the others
-    std::size_t budget_;
-    nanoseconds next_share_ = 0, rest_at_ = never, next_deadline_ = never, blocked_until_ = 0, expecting_until_ = 0;
-    queueing queueing_;
-    flood_guard guard_;
-    bool closed_ = false, polling_ = false;
-    bool any_waits_ = false;                 // a peer, for blocked_until_
-    std::vector<std::pair<int, bool>> gone_; // told while poll() was using their links
-    std::vector<int> due_;
-
-    std::uint32_t mtu_to(const peer_address &where) const;
-    const path_tuning &tuning_of(std::uint32_t mtu) const { return config_.tuning.of(path_of_mtu(mtu)); }
-    std::size_t datagram_limit(const peer_address &where) const;
-    std::size_t frame_room(std::size_t datagram) const
-    {
-        std::size_t around = header_bytes + frame_bytes + cipher_.tag_size();
-        return std::min(datagram - around, most_payload);
-    }
-    link_config link_config_for(int rank, const peer_address &where);
-    peer *find(int rank);
-    peer *make(int rank);
-    void pump(peer &p, nanoseconds now);
-    bool transmit(peer &p, unsigned n, nanoseconds now);
-    std::size_t take(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now);
-    std::size_t take_train(const packet_header &header, std::span<std::byte> arrived, std::size_t length,
-                           const endpoint &from, nanoseconds now);
-    bool prove(const packet_header &header, std::span<std::byte> bytes, const endpoint &from);
-    void receive(const packet_header &header, std::span<std::byte> packet, nanoseconds now);
-    void touch(peer &p);
-    void activate(peer &p);
-    bool share_budget(nanoseconds now);
-    void admit(entry_rules::sources_are who);
-    void add_sources(entry_rules *rules);
-    void watch_for_floods(nanoseconds now);
-    void run_timers(nanoseconds now);
-    bool take_all(nanoseconds now);
-    void answer(nanoseconds now);
-};
+} // namespace
 
 std::uint32_t net_transport::mtu_to(const peer_address &where) const
 {
@@ -186,15 +49,6 @@ link_config net_transport::link_config_for(int rank, const peer_address &where)
     c.trust = config_.trust;
     c.row = &counts_.row_of(rank);
     return c;
-}
-
-net_transport::peer *net_transport::find(int rank)
-{
-    if (rank == last_rank_) return last_;
-    auto known = peers_.find(rank);
-    if (known == peers_.end()) return nullptr;
-    last_rank_ = rank;
-    return last_ = &known->second;
 }
 
 // nullptr: nobody knows where that rank is.
@@ -296,107 +150,6 @@ bool net_transport::transmit(peer &p, unsigned n, nanoseconds now)
     p.waits = any_waits_ = true;
     next_deadline_ = std::min(next_deadline_, blocked_until_);
     return false;
-}
-
-// Is it from whom it says? The tag proves it, and without tags the address must do.
-bool net_transport::prove(const packet_header &header, std::span<std::byte> bytes, const endpoint &from)
-{
-    const peer *p = find(int(header.source));
-    peer_address where;
-    if (!p && !config_.lookup(int(header.source), &where)) return ++drops_.not_ours, false;
-    const bool good =
-        cipher_.tagged()
-            ? cipher_.open(p ? p->link->keys_in()
-                             : derive_keys(config_.secure, config_.job_key, header.source, header.target, 0),
-                           header.number, bytes)
-            : from == (p ? p->where : endpoint(where));
-    if (!good) ++drops_.forged;
-    return good;
-}
-
-// A packet that was proven.
-void net_transport::receive(const packet_header &header, std::span<std::byte> packet, nanoseconds now)
-{
-    packet_view view;
-    if (read_packet(packet, cipher_.tagged(), header, &view) != defect::none) return void(++drops_.malformed);
-    auto rank = int(header.source);
-    peer *p = find(rank);
-    if (!p && !(p = make(rank))) return void(++drops_.not_ours); // it has ended this moment
-    touch(*p);
-    ++p->lately;
-    const bool failed = p->link->has_failed();
-    if (!p->link->receive(view, now)) ++drops_.replayed;
-    if (header.flags & packet_flags::bundle)
-        queueing_.came(rank, packet.size(), p->link->rest_follows(), header.flags & packet_flags::ask_ack, now);
-    if (!failed && p->link->has_failed()) return sink_.unreachable(rank);
-    if (!failed && p->link->peer_closed()) p->link->settle_all(SEA_OK);
-}
-
-// Takes in the datagram at the front of what arrived, or the train that begins there; how many bytes that were.
-std::size_t net_transport::take(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now)
-{
-    packet_header header;
-    auto bytes = arrived.first(std::min(length, arrived.size()));
-    bool ours = reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0 && // strangers' sizes may have moved it
-                read_header(bytes, cipher_.tagged(), &header) && header.job_tag == job_tag_ &&
-                header.target == std::uint32_t(config_.rank) && header.source != header.target;
-    if (!ours)
-        ++drops_.not_ours;
-    else if (header.train)
-        return take_train(header, arrived, bytes.size(), from, now);
-    else if (prove(header, bytes, from))
-        receive(header, bytes, now);
-    return bytes.size();
-}
-
-std::size_t net_transport::take_train(const packet_header &header, std::span<std::byte> arrived, std::size_t length,
-                                      const endpoint &from, nanoseconds now)
-{
-    std::size_t here = length;
-    auto packet = length == header.train ? close_up(arrived, header, &here) : std::span<std::byte>();
-    if (packet.empty()) {
-        if (!cipher_.tagged() && !prove(header, arrived.first(length), from)) return length; // no tag will tell later
-        auto [taken, whole] = trains_.add(header, arrived.first(length));
-        if (!taken) ++drops_.not_ours;
-        packet = whole;
-    }
-    if (packet.empty()) return here;
-    packet_header first;
-    std::memcpy(&first, packet.data(), sizeof first);
-    if (prove(first, packet, from)) receive(first, packet, now);
-    return here;
-}
-
-// Takes in what has arrived, up to a limit; true if anything had. Where packets come one after the other the next one
-// is expected: it is worth to look again at once.
-bool net_transport::take_all(nanoseconds now)
-{
-    if (queueing_.goes_on(now)) return false;
-    bool any = false;
-    auto deliver = [&](std::span<std::byte> one, const endpoint &from) { take(one, one.size(), from, now); };
-    auto use = [&](std::span<std::byte> arrived, std::size_t length, const endpoint &from) {
-        while (!arrived.empty()) {
-            const std::size_t one = std::min(length, arrived.size());
-            if (faults_.active()) faults_.pass(arrived.first(one), from, deliver);
-            arrived = arrived.subspan(faults_.active() ? one : take(arrived, length, from, now));
-        }
-    };
-    unsigned looks = now < expecting_until_ ? looks_when_expecting : 1;
-    for (std::size_t bytes = 1; bytes < bytes_per_poll;) {
-        const std::size_t got = io_.receive(use);
-        any |= got > 0;
-        if (got == 0 && queueing_.may_begin()) {
-            queueing_.begin(io_.now());
-            break;
-        }
-        if (got == 0 && !any && --looks > 0) continue;
-        // What was asked for is answered before the kernel is asked for more.
-        if (got < worth_another || sink_.may_go_on()) break;
-        bytes += got;
-    }
-    if (any) expecting_until_ = now + expecting_time;
-    if (!any && faults_.active()) faults_.release(deliver);
-    return any;
 }
 
 void net_transport::answer(nanoseconds now)
@@ -566,8 +319,6 @@ void net_transport::close()
         io_.send(p.where, std::span(batch_.get(), 1));
     }
 }
-
-} // namespace
 
 std::unique_ptr<transport> make_net_transport(net_config config, sink &to, int *status)
 {

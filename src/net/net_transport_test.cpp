@@ -32,6 +32,21 @@ TEST(net_transport, carries_long_puts_in_every_mode_and_packet_size)
             }
 }
 
+TEST(net_transport, lets_land_what_is_expected_where_packets_are_proven_in_pieces)
+{
+    for (auto mode : {secure_mode::off, secure_mode::auth, secure_mode::encrypt})
+        for (std::uint32_t mtu : {1500u, 9000u, 65536u})
+            for (const char *faults : {"", "loss=0.02,dup=0.02,reorder=0.02,seed=3"}) {
+                SCOPED_TRACE(testing::Message() << "mode " << int(mode) << " mtu " << mtu << " " << faults);
+                pair p("127.0.0.1", mode, mtu, faults);
+                p.sinks[1].tell(0, 64, 3'000'001);
+                expect_long_put(p, 3'000'001);
+                const bool proven_whole = mode == secure_mode::encrypt || *faults;
+                EXPECT_GE(p.sinks[1].landed, mtu == 65536 && !proven_whole ? 2'000'000u : 0u);
+                EXPECT_LE(p.sinks[1].landed, proven_whole ? 0u : 3'000'000u);
+            }
+}
+
 // The two ends know nothing of each other's.
 TEST(net_transport, carries_long_puts_whatever_was_tuned_at_either_end)
 {

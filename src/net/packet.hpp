@@ -119,6 +119,7 @@ struct packet_view {
     ack_view ack;                       // if header.ack_bytes
     std::span<const std::byte> content; // the frames, or the part of them
     part_head part;
+    const std::byte *landed = nullptr; // where the payload of the first frame lies, if not there
 };
 
 // Checks everything between header and tag, every frame of it. Called after the tag was found good. `packet`: one

@@ -61,27 +61,45 @@ class datagram_port {
     // for good. Fewer than all: it has no room now.
     virtual unsigned send(const endpoint &to, std::span<const datagram> datagrams) = 0;
 
-    // Gives what came with one system call to use(bytes, length of a datagram, from), which may change the bytes: whole
-    // datagrams of one sender, of which only the last may be shorter. How many bytes there were; 0: nothing has
-    // arrived.
-    template <class Use>
-    std::size_t receive(Use &&use)
-    {
-        arrivals batch;
-        if (!receive_batch(&batch)) return 0;
-        use(batch.bytes, batch.segment, batch.from);
-        return std::max<std::size_t>(batch.bytes.size(), 1);
-    }
+    // A part of the next datagram that had better lie elsewhere: what is behind its first bytes, as much as there is
+    // room for.
+    struct aside {
+        std::size_t from = 0;
+        std::span<std::byte> place; // empty: nothing
+    };
 
-  protected:
     // Datagrams of one sender: equal sizes (`segment`, not 0), only the last may be shorter. Aligned to 8 bytes; theirs
     // until the next call.
     struct arrivals {
         std::span<std::byte> bytes;
         std::size_t segment = 1;
         endpoint from;
+        bool parted = false; // what was to lie aside is there. No bytes: it cannot be written there, and was dropped
     };
-    virtual bool receive_batch(arrivals *batch) = 0;
+
+    // Gives what came with one system call to use(arrivals), which may change the bytes. How many there were; 0:
+    // nothing has arrived. Whatever comes may be written to the place aside.
+    template <class Use>
+    std::size_t receive(Use &&use, const aside &wanted = {})
+    {
+        arrivals batch;
+        if (!receive_batch(wanted, &batch)) return 0;
+        use(batch);
+        return std::max<std::size_t>(batch.bytes.size(), 1);
+    }
+
+    // For a port that has all in one piece: puts the part there, and leaves no trace of it. False: there is none.
+    static bool put_aside(const aside &wanted, std::span<std::byte> bytes)
+    {
+        if (wanted.place.empty() || bytes.size() <= wanted.from) return false;
+        const auto part = bytes.subspan(wanted.from).first(std::min(bytes.size() - wanted.from, wanted.place.size()));
+        std::copy(part.begin(), part.end(), wanted.place.begin());
+        std::fill(part.begin(), part.end(), std::byte(0xdd));
+        return true;
+    }
+
+  protected:
+    virtual bool receive_batch(const aside &wanted, arrivals *batch) = 0;
 };
 
 } // namespace onesea::net

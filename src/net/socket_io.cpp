@@ -206,28 +206,28 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
 
 // The express socket first; the others are asked where it is empty and they seem to have something, and every eighth
 // time, or every sixteenth where nothing has come from them for long. As long as both have something they take turns.
-bool socket_io::receive_batch(arrivals *batch)
+bool socket_io::receive_batch(const aside &wanted, arrivals *batch)
 {
-    if (express_.fd() < 0) return receive_from(fd_, batch);
+    if (express_.fd() < 0) return receive_from(fd_, wanted, batch);
     const bool main_first = ++turn_ % (main_busy_ ? 2 : 16) == 0; // however busy the express is
     const bool main_often = main_empty_ < long_empty && turn_ % 8 == 0;
     const bool main_too = !main_first && (main_often || main_busy_ || slept_);
     slept_ = false;
-    if (main_first && receive_main(batch)) return true;
-    return receive_express(batch) || (main_too && receive_main(batch));
+    if (main_first && receive_main(wanted, batch)) return true;
+    return receive_express(wanted, batch) || (main_too && receive_main(wanted, batch));
 }
 
-bool socket_io::receive_main(arrivals *batch)
+bool socket_io::receive_main(const aside &wanted, arrivals *batch)
 {
-    main_busy_ = receive_from(fd_, batch);
+    main_busy_ = receive_from(fd_, wanted, batch);
     main_empty_ = main_busy_ ? 0 : std::min(main_empty_ + 1, long_empty);
     return main_busy_;
 }
 
-bool socket_io::receive_express(arrivals *batch)
+bool socket_io::receive_express(const aside &wanted, arrivals *batch)
 {
-    if (!express_.plain() || name_sources_) {
-        bool any = receive_from(express_.fd(), batch);
+    if (!express_.plain() || name_sources_ || !wanted.place.empty()) {
+        bool any = receive_from(express_.fd(), wanted, batch);
         if (!any)
             express_.was_empty();
         else if (batch->segment < batch->bytes.size())
@@ -244,19 +244,32 @@ bool socket_io::receive_express(arrivals *batch)
     return true;
 }
 
-bool socket_io::receive_from(int fd, arrivals *batch)
+// The buffer, but for what is to lie aside.
+std::size_t socket_io::lay_out(const aside &wanted, iovec *pieces) const
 {
-    iovec piece{buffer_.get(), buffer_bytes};
+    pieces[0] = {buffer_.get(), buffer_bytes};
+    if (wanted.place.empty()) return 1;
+    const std::size_t behind = wanted.from + wanted.place.size();
+    pieces[0].iov_len = wanted.from;
+    pieces[1] = {wanted.place.data(), wanted.place.size()};
+    pieces[2] = {buffer_.get() + behind, buffer_bytes - behind};
+    return 3;
+}
+
+bool socket_io::receive_from(int fd, const aside &wanted, arrivals *batch)
+{
+    iovec pieces[3];
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     msghdr message{};
     message.msg_name = name_sources_ ? &batch->from.any : nullptr;
     message.msg_namelen = name_sources_ ? sizeof batch->from.v6 : 0;
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
+    message.msg_iov = pieces;
+    message.msg_iovlen = lay_out(wanted, pieces);
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     ssize_t n = quick_receive(fd, &message);
-    if (n < 0) return errno == ECONNREFUSED; // a dead peer's answer; there may be more behind it
+    batch->parted = n < 0 && errno == EFAULT && !wanted.place.empty();
+    if (n < 0) return batch->parted || errno == ECONNREFUSED; // a dead peer's answer; there may be more behind it
     batch->from.size = message.msg_namelen;
     batch->bytes = {buffer_.get(), std::size_t(n)};
     batch->segment = std::max<std::size_t>(batch->bytes.size(), 1);
@@ -266,6 +279,7 @@ bool socket_io::receive_from(int fd, arrivals *batch)
         std::memcpy(&size, CMSG_DATA(c), sizeof size);
         if (size > 0) batch->segment = std::size_t(size);
     }
+    batch->parted = !wanted.place.empty() && batch->bytes.size() > wanted.from;
     return true;
 }
 

@@ -49,10 +49,11 @@ class socket_io final : public datagram_port {
     bool filtered_ = true;
     std::unique_ptr<std::byte[], free_aligned> buffer_;
 
-    bool receive_batch(arrivals *batch) override;
-    bool receive_express(arrivals *batch);
-    bool receive_main(arrivals *batch);
-    bool receive_from(int fd, arrivals *batch);
+    bool receive_batch(const aside &wanted, arrivals *batch) override;
+    bool receive_express(const aside &wanted, arrivals *batch);
+    bool receive_main(const aside &wanted, arrivals *batch);
+    bool receive_from(int fd, const aside &wanted, arrivals *batch);
+    std::size_t lay_out(const aside &wanted, iovec *pieces) const;
     int send_group(const endpoint &to, std::span<const datagram> group);
     int send_train(const endpoint &to, const datagram &packet);
     int send_in_one(const endpoint &to, std::span<iovec> pieces, std::size_t segment);

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <set>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,8 +68,8 @@ std::vector<std::uint64_t> take_in_order(socket_io &io)
 {
     std::vector<std::uint64_t> got;
     for (int empty = 0; empty < 10;) { // the main socket has its turn every few times
-        std::size_t n = io.receive([&](std::span<std::byte> all, std::size_t length, const endpoint &) {
-            for (; !all.empty(); all = all.subspan(std::min(length, all.size()))) {
+        std::size_t n = io.receive([&](const datagram_port::arrivals &batch) {
+            for (auto all = batch.bytes; !all.empty(); all = all.subspan(std::min(batch.segment, all.size()))) {
                 std::uint64_t number;
                 ASSERT_GE(all.size(), sizeof number);
                 std::memcpy(&number, all.data(), sizeof number);
@@ -203,15 +204,15 @@ TEST(socket_io, sends_a_train_datagram_by_datagram_where_the_kernel_cuts_none)
 
     cut_train expected(d);
     unsigned come = 0;
-    auto compare = [&](std::span<std::byte> all, std::size_t length, const endpoint &) {
-        for (; !all.empty(); all = all.subspan(std::min(length, all.size()))) {
+    auto compare = [&](const datagram_port::arrivals &batch) {
+        for (auto all = batch.bytes; !all.empty(); all = all.subspan(std::min(batch.segment, all.size()))) {
             ASSERT_LT(come, expected.count());
             std::vector<std::byte> sent;
             for (const iovec &piece : expected.at(come++)) {
                 auto *from = static_cast<const std::byte *>(piece.iov_base);
                 sent.insert(sent.end(), from, from + piece.iov_len);
             }
-            EXPECT_TRUE(std::ranges::equal(all.first(std::min(length, all.size())), sent)) << come;
+            EXPECT_TRUE(std::ranges::equal(all.first(std::min(batch.segment, all.size())), sent)) << come;
         }
     };
     for (int empty = 0; empty < 10;) empty = at_b.receive(compare) ? 0 : empty + 1;
@@ -227,8 +228,8 @@ TEST(socket_io, hears_the_others_at_little_cost_while_the_preferred_peer_is_sile
     ASSERT_TRUE(io.prefer(b.where));
     for (std::uint64_t n = 0; n < 50; ++n) send_number(c, a, n, n % 2 ? 64 : 56); // sizes that are not joined
     unsigned calls = 0, got = 0;
-    auto count = [&](std::span<std::byte> all, std::size_t length, const endpoint &) {
-        got += unsigned((all.size() + length - 1) / length);
+    auto count = [&](const datagram_port::arrivals &batch) {
+        got += unsigned((batch.bytes.size() + batch.segment - 1) / batch.segment);
     };
     for (; got < 50 && calls < 1000; ++calls) io.receive(count);
     EXPECT_EQ(got, 50u);
@@ -242,10 +243,10 @@ TEST(socket_io, hears_the_others_soon_after_a_long_silence_of_all)
     ASSERT_TRUE(io.prefer(b.where));
     auto looks_until_heard = [&] {
         unsigned looks = 1;
-        while (looks < 100 && !io.receive([](std::span<std::byte>, std::size_t, const endpoint &) {})) ++looks;
+        while (looks < 100 && !io.receive([](const datagram_port::arrivals &) {})) ++looks;
         return looks;
     };
-    for (int i = 0; i < 1001; ++i) EXPECT_FALSE(io.receive([](std::span<std::byte>, std::size_t, const endpoint &) {}));
+    for (int i = 0; i < 1001; ++i) EXPECT_FALSE(io.receive([](const datagram_port::arrivals &) {}));
     send_number(c, a, 1);
     EXPECT_LE(looks_until_heard(), 16u);
     EXPECT_EQ(looks_until_heard(), 100u);
@@ -259,9 +260,9 @@ TEST(socket_io, the_preferred_peer_leaves_the_others_their_turn)
     socket_io io(a.socket.fd, false);
     ASSERT_TRUE(io.prefer(b.where));
     unsigned others = 0;
-    auto count = [&](std::span<std::byte> all, std::size_t, const endpoint &) {
+    auto count = [&](const datagram_port::arrivals &batch) {
         std::uint64_t number;
-        std::memcpy(&number, all.data(), sizeof number);
+        std::memcpy(&number, batch.bytes.data(), sizeof number);
         others += unsigned(number);
     };
     for (int i = 0; i < 200; ++i) { // neither is ever empty
@@ -280,9 +281,9 @@ TEST(socket_io, looks_everywhere_once_after_a_sleep)
     ASSERT_TRUE(io.prefer(b.where));
     std::multiset<std::uint64_t> got;
     auto take_one = [&] {
-        return io.receive([&](std::span<std::byte> all, std::size_t, const endpoint &) {
+        return io.receive([&](const datagram_port::arrivals &batch) {
             std::uint64_t number;
-            std::memcpy(&number, all.data(), sizeof number);
+            std::memcpy(&number, batch.bytes.data(), sizeof number);
             got.insert(number);
         });
     };
@@ -372,4 +373,79 @@ TEST(socket_io, gets_many_at_once_through_a_path_that_takes_less_than_the_interf
     ASSERT_EQ(waitpid(child, &status, 0), child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == not_allowed) GTEST_SKIP() << "no network of its own for this user";
     EXPECT_EQ(status, passed);
+}
+
+namespace {
+
+std::vector<std::byte> counted(std::size_t bytes)
+{
+    std::vector<std::byte> all(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) all[i] = std::byte(i * 7 + i / 256);
+    return all;
+}
+
+// What came, put together again; how many datagrams it was.
+std::size_t take_aside(socket_io &io, const datagram_port::aside &wanted, std::vector<std::byte> *all)
+{
+    std::size_t count = 0;
+    for (int looks = 0; count == 0 && looks < 10; ++looks)
+        io.receive(
+            [&](const datagram_port::arrivals &batch) {
+                count = (batch.bytes.size() + batch.segment - 1) / batch.segment;
+                all->assign(batch.bytes.begin(), batch.bytes.end());
+                EXPECT_EQ(batch.parted, all->size() > wanted.from);
+                if (!batch.parted) return;
+                const std::size_t part = std::min(all->size() - wanted.from, wanted.place.size());
+                std::copy_n(wanted.place.begin(), part, all->begin() + std::ptrdiff_t(wanted.from));
+            },
+            wanted);
+    return count;
+}
+
+} // namespace
+
+TEST(socket_io, lays_aside_what_is_wanted_there)
+{
+    for (bool preferred : {false, true}) {
+        open_socket a, b;
+        socket_io io(a.socket.fd, false);
+        if (preferred) {
+            ASSERT_TRUE(io.prefer(b.where));
+        }
+        std::vector<std::byte> place(30'000), got;
+        const datagram_port::aside wanted{96, place};
+        for (std::size_t bytes : {48, 96, 97, 5000, 30'000, 30'096, 30'097, 60'000}) {
+            const auto sent = counted(bytes);
+            EXPECT_EQ(sendto(b.socket.fd, sent.data(), bytes, 0, &a.where.any, a.where.size), ssize_t(bytes));
+            std::ranges::fill(place, std::byte(0));
+            EXPECT_EQ(take_aside(io, wanted, &got), 1u);
+            EXPECT_TRUE(got == sent) << bytes;
+        }
+        send_batch(b, a, 1, 40, 1000); // as many as the kernel joins
+        unsigned come = 0;
+        while (const std::size_t n = take_aside(io, wanted, &got))
+            for (std::size_t i = 0; i < n; ++i) {
+                std::uint64_t number;
+                std::memcpy(&number, got.data() + 1000 * i, sizeof number);
+                EXPECT_EQ(number, ++come);
+            }
+        EXPECT_EQ(come, 40u);
+    }
+}
+
+TEST(socket_io, tells_that_it_cannot_write_aside)
+{
+    open_socket a, b;
+    socket_io io(a.socket.fd, false);
+    constexpr std::size_t bytes = 4096;
+    void *page = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    send_number(b, a, 1, 1000);
+    send_number(b, a, 2, 1008);
+    bool told = false;
+    auto hear = [&](const datagram_port::arrivals &batch) { told = batch.parted && batch.bytes.empty(); };
+    EXPECT_GT(io.receive(hear, {96, {static_cast<std::byte *>(page), bytes}}), 0u);
+    EXPECT_TRUE(told);
+    EXPECT_EQ(take_in_order(io), std::vector<std::uint64_t>{2});
+    munmap(page, bytes);
 }

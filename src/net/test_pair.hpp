@@ -26,9 +26,33 @@ struct memory_sink final : sink {
     {
         ++frames;
         bytes += payload.size();
-        if (head.type == frame_type::put && !payload.empty())
-            std::memcpy(memory.data() + head.position, payload.data(), payload.size());
+        if (head.type != frame_type::put || payload.empty()) return;
+        std::byte *to = memory.data() + head.position;
+        if (payload.data() == to)
+            landed += payload.size();
+        else
+            std::memcpy(to, payload.data(), payload.size());
+        if (head.position == told.head.position)
+            tell(told.source, head.position + payload.size(), told.bytes - payload.size());
     }
+
+    // Where the rest of a long put belongs, as long as it comes without a gap.
+    expectation told;
+    std::uint64_t landed = 0; // bytes
+    void tell(int source, std::uint64_t position, std::size_t left)
+    {
+        told.source = left ? source : -1;
+        told.head.type = frame_type::put;
+        told.head.position = position;
+        told.to = memory.data() + position;
+        told.bytes = left;
+    }
+    expectation expects() override
+    {
+        const bool gap = told.source >= 0 && bytes != told.head.position - first;
+        return gap ? expectation() : told;
+    }
+    std::uint64_t first = 64; // position of the put
 };
 
 struct wait_for : delivery {

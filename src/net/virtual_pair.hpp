@@ -53,7 +53,7 @@ struct virtual_port final : datagram_port {
         for (unsigned i = 0; i < d.count; ++i) to = std::copy(d.pieces[i].begin(), d.pieces[i].end(), to);
         wire.push_back(std::move(a));
     }
-    bool receive_batch(arrivals *batch) override
+    bool receive_batch(const aside &wanted, arrivals *batch) override
     {
         if (wire.empty() || wire.front().at > *clock) return false;
         current = std::move(wire.front());
@@ -62,6 +62,7 @@ struct virtual_port final : datagram_port {
         batch->bytes = {reinterpret_cast<std::byte *>(current.words.data()), current.bytes};
         batch->segment = current.bytes;
         batch->from = other->own;
+        batch->parted = put_aside(wanted, batch->bytes);
         return true;
     }
 };

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -266,4 +267,54 @@ LIGHT_STEP(907, a_process_forked_in_a_handler_ends_when_it_returns_there)
     }
     CHECK_OK(sea_fence_all());
     CHECK_OK(sea_am_register(handler, nullptr, nullptr));
+}
+
+// The kernel may write what comes next to where a long answer goes on: not to where none may come.
+STEP(908, a_refused_get_writes_nothing_while_long_answers_come)
+{
+    constexpr std::size_t bytes = 1 << 20, part = 128 * 1024;
+    constexpr int answers = 4;
+    place data(kind::heap, bytes);
+    fill(data.memory(), bytes, std::uint64_t(t.rank));
+    sea_addr gone = SEA_NULL;
+    REQUIRE_OK(sea_heap_alloc(t.rank, part, &gone));
+    CHECK_OK(sea_heap_free(gone));
+    auto *half = static_cast<unsigned char *>(
+        mmap(nullptr, 2 * part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(half != MAP_FAILED);
+    REQUIRE(munmap(half + part, part) == 0);
+    CHECK_OK(sea_raw_open());
+    const auto all = t.exchange(data.address()), holes = t.exchange(gone);
+    const auto halves = t.exchange(reinterpret_cast<std::uint64_t>(half));
+    std::vector<unsigned char> into(answers * bytes), refused(part), torn(2 * part);
+    for (int peer : t.peers()) {
+        const auto p = std::size_t(peer);
+        for (int round = 0; round < 10; ++round) {
+            set_bytes(refused.data(), part, blank);
+            set_bytes(torn.data(), 2 * part, blank);
+            sea_op ops[answers + 2] = {};
+            auto with = [&](int i) {
+                sea_opts o = SEA_OPTS_INIT;
+                o.op = &ops[i];
+                return o;
+            };
+            for (int i = 0; i < answers; ++i) {
+                const sea_opts o = with(i);
+                CHECK_OK(sea_get(into.data() + std::size_t(i) * bytes, all[p], bytes, &o));
+                if (i != answers / 2) continue;
+                const sea_opts bad = with(answers), worse = with(answers + 1);
+                const int one = sea_get(refused.data(), holes[p], part, &bad);
+                CHECK_STATUS(SEA_ERR_ADDRESS, one != SEA_OK ? one : sea_wait(ops[answers], 30));
+                const int other = sea_raw_get(torn.data(), peer, halves[p], 2 * part, &worse);
+                CHECK_STATUS(SEA_ERR_ADDRESS, other != SEA_OK ? other : sea_wait(ops[answers + 1], 30));
+            }
+            for (int i = 0; i < answers; ++i) CHECK_OK(sea_wait(ops[i], 30));
+            CHECK_EQ(part, not_all(refused.data(), part, blank));
+            CHECK_EQ(part, not_all(torn.data() + part, part, blank));
+        }
+        for (int i = 0; i < answers; ++i) CHECK_DATA(into.data() + std::size_t(i) * bytes, bytes, std::uint64_t(peer));
+    }
+    t.sync();
+    CHECK_OK(sea_raw_close());
+    munmap(half, part);
 }

@@ -61,7 +61,7 @@ struct network::host final : net::datagram_port {
     std::size_t receive_bytes() const override { return net.wrong_.inbox_bytes; }
     nanoseconds now() const override { return net.now_ + clock_ahead; }
     unsigned send(const net::endpoint &to, std::span<const net::datagram> datagrams) override;
-    bool receive_batch(arrivals *batch) override;
+    bool receive_batch(const aside &wanted, arrivals *batch) override;
 };
 
 unsigned network::host::send(const net::endpoint &to, std::span<const net::datagram> datagrams)
@@ -86,7 +86,7 @@ unsigned network::host::send(const net::endpoint &to, std::span<const net::datag
 }
 
 // As a kernel that joins what belongs together (GRO).
-bool network::host::receive_batch(arrivals *batch)
+bool network::host::receive_batch(const aside &wanted, arrivals *batch)
 {
     if (inbox.empty()) return false;
     auto *to = reinterpret_cast<std::byte *>(buffer.data());
@@ -105,6 +105,7 @@ bool network::host::receive_batch(arrivals *batch)
     batch->bytes = {to, bytes};
     batch->segment = std::max<std::size_t>(segment, 1);
     batch->from = net::endpoint(address_of(from, 0));
+    batch->parted = put_aside(wanted, batch->bytes);
     return true;
 }
 

@@ -58,7 +58,7 @@ struct operation : delivery {
 
     unsigned messages = 0, settled_messages = 0;
     bool awaits_answer = false, answered = false, done = false;
-    std::uint64_t answer_bytes = 0, result = 0;
+    std::uint64_t answer_bytes = 0, answer_from_start = 0, result = 0;
     int status = SEA_OK;
 
     // At the target.

@@ -324,9 +324,29 @@ void rank::on_data(operation &op, const frame &head, std::span<const std::byte> 
     if (op.done || op.answered) return; // it has failed meanwhile
     if (head.position > op.bytes || payload.size() > op.bytes - head.position)
         return world_.wrong(op.text() + " is answered with too much");
-    std::memcpy(op.data.data() + head.position, payload.data(), payload.size());
+    if (payload.data() == op.data.data() + head.position)
+        world_.count_landed(payload.size());
+    else
+        std::memcpy(op.data.data() + head.position, payload.data(), payload.size());
     op.answer_bytes += payload.size();
+    if (head.position == op.answer_from_start) op.answer_from_start += payload.size();
+    being_answered_ =
+        op.answer_from_start == op.answer_bytes && op.bytes - op.answer_bytes >= expectation::least ? op.id : 0;
     if (op.answer_bytes == op.bytes) answered(op, SEA_OK);
+}
+
+sink::expectation rank::expects()
+{
+    operation *op = being_answered_ ? world_.find(being_answered_) : nullptr;
+    if (!op || op->done || op->answered) return {};
+    expectation e;
+    e.source = int(op->target);
+    e.to = op->data.data() + op->answer_bytes;
+    e.bytes = op->bytes - op->answer_bytes;
+    e.head.type = frame_type::data;
+    e.head.id = op->id;
+    e.head.position = op->answer_bytes;
+    return e;
 }
 
 void rank::receive(int source, const frame &head, std::span<const std::byte> payload)

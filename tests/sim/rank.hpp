@@ -37,9 +37,11 @@ class rank final : public sink {
     std::string check_memory() const;
 
     void receive(int source, const frame &head, std::span<const std::byte> payload) override;
+    expectation expects() override;
     void unreachable(int source) override;
 
   private:
+    std::uint64_t being_answered_ = 0; // the get whose answer came last, without a gap so far
     world &world_;
     unsigned self_;
     std::vector<std::uint64_t> sent_, received_; // ordered messages, by rank

@@ -38,6 +38,7 @@ void expect_sightings(family f, const sightings &seen)
 {
     EXPECT_GT(seen.ends.at(SEA_OK), 0u);
     EXPECT_GT(seen.ends.at(SEA_ERR_ADDRESS), 0u);
+    EXPECT_GT(seen.landed, 0u);
     switch (f) {
     case family::loss:
     case family::bursts:

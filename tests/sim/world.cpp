@@ -24,8 +24,8 @@ void sightings::add(const sightings &o)
                         &tally::overflown, &tally::in_trains, &tally::parts})
         wire.*member += o.wire.*member;
     for (auto [status, n] : o.ends) ends[status] += n;
-    for (auto member :
-         {&sightings::packets_lost, &sightings::partitions, &sightings::stops, &sightings::jumps, &sightings::deaths})
+    for (auto member : {&sightings::packets_lost, &sightings::landed, &sightings::partitions, &sightings::stops,
+                        &sightings::jumps, &sightings::deaths})
         this->*member += o.*member;
 }
 

@@ -40,7 +40,7 @@ struct plan {
 struct sightings {
     tally wire;
     std::map<int, std::uint64_t> ends; // operations by status
-    std::uint64_t packets_lost = 0, partitions = 0, stops = 0, jumps = 0, deaths = 0;
+    std::uint64_t packets_lost = 0, landed = 0, partitions = 0, stops = 0, jumps = 0, deaths = 0;
     void add(const sightings &other);
 };
 
@@ -62,6 +62,7 @@ class world {
     std::deque<operation> &operations() { return operations_; }
     bool links_may_fail() const { return plan_.long_partitions; }
     void wrong(std::string text);
+    void count_landed(std::uint64_t bytes) { seen_.landed += bytes; }
     void count_end(const operation &op) { ++seen_.ends[op.status]; }
 
   private:
