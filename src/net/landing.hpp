@@ -12,8 +12,8 @@
 //
 // What comes may be something else, and of anybody: then all of it goes back, and is taken in as always. What it leaves
 // in the place nobody relies on: the payload that belongs there will overwrite it. But it was copied once more, so
-// where this happens again and again it is not tried for a while. Nor where landing takes longer: the kernel copies
-// very slowly to some places (base/copy.hpp).
+// where this happens again and again it is not tried for a while. Nor where landing takes longer than what is copied,
+// which one packet in many is to compare: the kernel copies very slowly to some places (base/copy.hpp).
 #pragma once
 
 #include "base/transport.hpp"
@@ -35,7 +35,7 @@ class landing {
         aside_ = {};
         rests_ = false;
         if (e.source < 0) return aside_;
-        rests_ = rest_ > 0;
+        rests_ = rest_ > 0 || landed_since_ >= compared_every;
         ends_ = e.bytes <= most_payload;
         if (!rests_) aside_ = {header_bytes + ack_bytes_[ends_] + frame_bytes, {e.to, std::min(e.bytes, most_payload)}};
         return aside_;
@@ -85,30 +85,34 @@ class landing {
         if (bytes < sink::expectation::least) return;
         const auto each = float(time) / float(bytes);
         if (!parted) {
+            landed_since_ = 0;
             if (rest_ > 0) --rest_;
             copied_ = copied_ == 0 ? each : copied_ + (std::min(each, 2 * copied_) - copied_) / 4;
-        } else if (met_ && (copied_ == 0 || each <= slow * copied_)) {
-            failures_ = 0;
-        } else if (++failures_ > 1) {
-            rest_ = 1u << std::min(failures_, most_doublings);
+            return;
         }
+        ++landed_since_;
+        if (met_ && each <= slow * copied_)
+            failures_ = 0;
+        else if (++failures_ > 1)
+            rest_ = 1u << std::min(failures_, most_doublings);
     }
     // The kernel cannot write there, and has dropped what came. Without this, the program would be told by a fault.
     void place_is_bad() { rest_ = 1u << most_doublings; }
 
   private:
-    static constexpr unsigned most_doublings = 10;
+    static constexpr unsigned most_doublings = 10, compared_every = 256; // packets
     static constexpr float slow = 1.25F; // as against what is copied; where the kernel is slow it is three times that
     sink::expectation expected_;
     datagram_port::aside aside_;
-    bool ends_ = false;                 // a message, in what is expected
-    std::size_t ack_bytes_[2] = {0, 0}; // within a message, where it ends
-    std::size_t length_ = 0;            // of the payload
-    bool met_ = false;                  // the last one that was asked for
-    bool rests_ = false;                // it would have been asked for
-    unsigned failures_ = 0;             // in a row
-    unsigned rest_ = 0;                 // packets until it is tried again
-    float copied_ = 0;                  // ns a byte, of late, where nothing has landed
+    bool ends_ = false;                      // a message, in what is expected
+    std::size_t ack_bytes_[2] = {0, 0};      // within a message, where it ends
+    std::size_t length_ = 0;                 // of the payload
+    bool met_ = false;                       // the last one that was asked for
+    bool rests_ = false;                     // it would have been asked for
+    unsigned failures_ = 0;                  // in a row
+    unsigned rest_ = 0;                      // packets until it is tried again
+    unsigned landed_since_ = compared_every; // one was copied
+    float copied_ = 0;                       // ns a byte, of late, where nothing has landed
 
     std::size_t in_place() const { return std::min(length_, aside_.place.size()); }
 

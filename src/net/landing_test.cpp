@@ -36,7 +36,9 @@ class Landing : public testing::Test {
         expected.head.position = 4711;
         expected.to = memory.data();
         expected.bytes = memory.size();
+        copy_one();
     }
+    void copy_one() { runway.took(60'000, false, 10'000); }
 
     message usual(std::size_t payload) const
     {
@@ -235,23 +237,31 @@ class LandingLuck : public Landing {
 
 TEST_F(LandingLuck, lasts_while_what_is_expected_comes)
 {
-    EXPECT_EQ(asked_among(1000, true), 1000);
+    EXPECT_GE(asked_among(1000, true), 990);
     comes(false); // now and then something else
-    EXPECT_EQ(asked_among(1000, true), 1000);
+    EXPECT_GE(asked_among(1000, true), 990);
 }
 
 TEST_F(LandingLuck, is_tried_ever_more_rarely_where_other_things_come)
 {
     EXPECT_LE(asked_among(10'000, false), 20);
     EXPECT_LE(asked_among(10'000, false), 10);
-    EXPECT_GE(asked_among(10'000, true), 8'900) << "it is found out that this has changed";
+    EXPECT_GE(asked_among(10'000, true), 8'800) << "it is found out that this has changed";
 }
 
 TEST_F(LandingLuck, is_no_luck_where_the_kernel_copies_slowly_to_the_place)
 {
-    runway.took(bytes, false, 10'000);
     EXPECT_LE(asked_among(10'000, true, 30'000), 20);
-    EXPECT_GE(asked_among(10'000, true, 9'000), 8'900);
+    EXPECT_GE(asked_among(10'000, true, 9'000), 8'800);
+}
+
+TEST_F(LandingLuck, is_nothing_to_trust_before_one_was_copied)
+{
+    runway = {};
+    EXPECT_FALSE(asked());
+    EXPECT_TRUE(runway.measures());
+    copy_one();
+    EXPECT_TRUE(asked());
 }
 
 TEST_F(LandingLuck, ends_where_the_kernel_cannot_write)

@@ -80,12 +80,17 @@ class datagram_port {
     // Gives what came with one system call to use(arrivals), which may change the bytes. How many there were; 0:
     // nothing has arrived. Whatever comes may be written to the place aside.
     template <class Use>
-    std::size_t receive(Use &&use, const aside &wanted = {})
+    std::size_t receive(Use &&use, const aside &wanted)
     {
         arrivals batch;
         if (!receive_batch(wanted, &batch)) return 0;
         use(batch);
         return std::max<std::size_t>(batch.bytes.size(), 1);
+    }
+    template <class Use>
+    std::size_t receive(Use &&use)
+    {
+        return receive(use, aside());
     }
 
     // For a port that has all in one piece: puts the part there, and leaves no trace of it. False: there is none.
