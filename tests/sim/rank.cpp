@@ -83,6 +83,7 @@ void rank::begin(operation &op)
         m.head.position = op.offset;
         m.payload = &op.bytes;
         m.bytes = sizeof op.bytes;
+        if (op.id % 2 && being_answered_ == 0) being_answered_ = op.id; // as for a message, from the first byte on
         return send(op, m);
     case action::message:
     case action::ordered:
@@ -330,15 +331,17 @@ void rank::on_data(operation &op, const frame &head, std::span<const std::byte> 
         std::memcpy(op.data.data() + head.position, payload.data(), payload.size());
     op.answer_bytes += payload.size();
     if (head.position == op.answer_from_start) op.answer_from_start += payload.size();
-    being_answered_ =
-        op.answer_from_start == op.answer_bytes && op.bytes - op.answer_bytes >= expectation::least ? op.id : 0;
+    if (op.answer_bytes < op.bytes) being_answered_ = op.id;
     if (op.answer_bytes == op.bytes) answered(op, SEA_OK);
 }
 
 sink::expectation rank::expects()
 {
     operation *op = being_answered_ ? world_.find(being_answered_) : nullptr;
-    if (!op || op->done || op->answered) return {};
+    if (!op || op->done || op->answered || op->answer_from_start != op->answer_bytes) {
+        being_answered_ = 0;
+        return {};
+    }
     expectation e;
     e.source = int(op->target);
     e.to = op->data.data() + op->answer_bytes;

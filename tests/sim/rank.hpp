@@ -41,7 +41,7 @@ class rank final : public sink {
     void unreachable(int source) override;
 
   private:
-    std::uint64_t being_answered_ = 0; // the get whose answer came last, without a gap so far
+    std::uint64_t being_answered_ = 0; // the get of whose answer more may come next; 0: none
     world &world_;
     unsigned self_;
     std::vector<std::uint64_t> sent_, received_; // ordered messages, by rank

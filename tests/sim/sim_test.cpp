@@ -38,7 +38,6 @@ void expect_sightings(family f, const sightings &seen)
 {
     EXPECT_GT(seen.ends.at(SEA_OK), 0u);
     EXPECT_GT(seen.ends.at(SEA_ERR_ADDRESS), 0u);
-    EXPECT_GT(seen.landed, 0u);
     switch (f) {
     case family::loss:
     case family::bursts:
@@ -88,7 +87,8 @@ TEST_P(by_seed, completes_every_operation_once_or_fails_it)
         seen.add(w.seen());
     }
     if (!only) expect_sightings(GetParam(), seen);
-    if (!only && last >= 1000) { // both are rare
+    if (!only && last >= 1000) { // these are rare
+        EXPECT_GT(seen.landed, 0u);
         EXPECT_GT(seen.wire.in_trains, 0u);
         EXPECT_TRUE(seen.wire.parts > 0 || seen.packets_lost == 0) << "of bundles whose trains were lost";
     }
