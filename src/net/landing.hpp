@@ -50,7 +50,7 @@ class landing {
         if (int(header.source) == expected_.source) ack_bytes_[ends_] = header.ack_bytes;
     }
 
-    // A datagram whose middle lies in the place, and its tag at its end. True: it is what was expected, as far as its
+    // A datagram, or a bare train that is all there, whose middle lies in the place, and its tag at its end. True: it is what was expected, as far as its
     // unproven bytes tell, and all of it but the payload of its first frame is in the bytes. False: nothing was done.
     bool meets(const packet_header &header, std::span<std::byte> datagram, std::size_t tag)
     {
@@ -118,8 +118,9 @@ class landing {
 
     bool is_expected(const packet_header &h, std::span<const std::byte> datagram, std::size_t tag)
     {
-        if (int(h.source) != expected_.source || h.train || h.ack_bytes != ack_bytes_[ends_] ||
-            (h.flags & ~packet_flags::ask_ack) != packet_flags::bundle || datagram.size() < aside_.from + tag)
+        const unsigned flags = h.flags & ~(packet_flags::ask_ack | (h.bare_train() ? packet_flags::first : 0));
+        if (int(h.source) != expected_.source || flags != packet_flags::bundle || (h.train && !h.bare_train()) ||
+            h.ack_bytes != ack_bytes_[ends_] || datagram.size() < aside_.from + tag)
             return false;
         frame f;
         std::memcpy(&f, datagram.data() + aside_.from - sizeof f, sizeof f);

@@ -150,6 +150,14 @@ TEST_F(Landing, is_where_the_acknowledgement_that_came_last_lets_it_be)
     expect_refused(m);
 }
 
+TEST_F(Landing, takes_bare_trains)
+{
+    auto m = usual(50'000);
+    m.header.train = std::uint16_t(datagram_of(m).size());
+    m.header.flags |= packet_flags::first;
+    expect_landed(m);
+}
+
 TEST_F(Landing, refuses_what_was_not_expected_and_leaves_it_whole)
 {
     const auto good = usual(50'000);

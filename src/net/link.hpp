@@ -54,6 +54,7 @@ struct datagram {
     std::span<std::byte> room;    // given by who builds: packets that fit are put together here, not in `small`
     std::vector<std::byte> whole; // where there is no room
     std::size_t train = 0;        // it goes in datagrams of that length; 0: it is one
+    bool bare = false;            // of which only the first has a header
     bool asks = false;            // for an acknowledgement
     bool lasting = false;         // its pieces stay as they are until it is acknowledged
 };
@@ -77,7 +78,7 @@ class link {
     ~link();
 
     // Payload of a frame that fits a datagram.
-    std::size_t max_frame() const { return max_datagram_ - header_bytes - frame_bytes - cipher_.tag_size(); }
+    std::size_t max_frame() const { return max_datagram() - header_bytes - frame_bytes - cipher_.tag_size(); }
     const direction_keys &keys_in() const { return config_.in; }
     const direction_keys &keys_out() const { return config_.out; }
     // Nothing got lost lately: datagrams may share their fate.
@@ -105,6 +106,8 @@ class link {
     bool receive(const packet_view &packet, std::uint64_t now);
     // The newest bundle ended within a message: the sender has more to send.
     bool rest_follows() const { return rest_follows_; }
+    // That packet was a train, and has come in one piece; or it was split, though it might have.
+    void note_train(bool whole) { whole_in_ = std::uint16_t(whole ? whole_in_ + (whole_in_ < UINT16_MAX) : 0); }
     // All that had arrived has been taken in: acknowledgements that are due go now.
     void end_of_burst();
     // Something to send is expected within hold_limit: what is due waits so long for it.
@@ -145,6 +148,7 @@ class link {
         std::uint8_t part = 0;
         bool probe = false;
         std::uint8_t suspicion = 0; // if it is lost
+        bool bare = false;          // a train
     };
     struct piece { // of what goes again
         std::uint64_t bundle = 0;
@@ -157,7 +161,6 @@ class link {
     pair_counts &counts_;
     crypto &cipher_;
     sink &sink_;
-    std::size_t max_datagram_;
 
     // sending
     bundle_pool &pool_;
@@ -181,6 +184,8 @@ class link {
     congestion_window congestion_;
     unsigned unanswered_probes_ = 0;
     path_trust trust_;
+    bare_trust bare_;
+    std::uint16_t whole_in_ = 0;      // trains in a row that have come in one piece
     std::uint32_t most_content_ = 0; // of a packet now
     std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
     std::uint64_t probe_from_ = 0; // the probe timer runs from here
@@ -226,11 +231,16 @@ class link {
     std::uint32_t grant_;
     std::uint32_t bundles_in_ = 0; // executed, modulo 2^32
 
+    std::size_t max_datagram() const { return config_.max_datagram; } // a multiple of 8
     std::size_t most_in_datagram() const { return max_frame() + frame_bytes; } // of a packet's content
     std::size_t most_in_part() const { return most_in_datagram() - part_head_bytes; }
     unsigned parts_of(const bundle &b) const { return unsigned((b.bytes + most_in_part() - 1) / most_in_part()); }
     bool needs_train(const bundle &b) const { return b.bytes > most_in_datagram(); }
     void adapt_to_path();
+    bool goes_bare() const
+    {
+        return cipher_.mode() == secure_mode::auth && bare_.holds(std::max<std::uint32_t>(config_.trust / 8, 1));
+    }
     bool lends() const; // long pieces of its packets may go without being copied
     std::size_t charge_of(std::size_t bytes) const;
     std::size_t next_charge() const;

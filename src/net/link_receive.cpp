@@ -263,13 +263,14 @@ void link::packet_acked(sent_packet &p, std::uint64_t now)
         ++counts_.spurious;
         reordering_.was_late(now - p.at, rtt_);
         if (trust_.was_late(p.suspicion)) congestion_.spurious(p.at);
+        if (p.bare) bare_.was_late();
     } else {
         in_flight_ -= p.charge;
         if (bundle *b = find(p.bundle)) b->landed(p.part);
         congestion_.acked(p.charge, in_flight_ + 2 * p.charge >= congestion_.bytes() / 2);
     }
     p.state = sent_packet::resolved;
-    trust_.came(std::max<std::uint32_t>(1, p.charge / std::uint32_t(max_datagram_ + packet_overhead)), config_.trust);
+    trust_.came(std::max<std::uint32_t>(1, p.charge / std::uint32_t(max_datagram() + packet_overhead)), config_.trust);
     if (bundle *b = find(p.bundle)) part_acked(b, p.part);
 }
 
@@ -278,6 +279,7 @@ void link::suspect(sent_packet &p, std::uint64_t now)
 {
     p.state = sent_packet::lost;
     p.suspicion = trust_.suspect(config_.trust);
+    if (p.bare) bare_.lost();
     if (congestion_.lost(p.at, now)) reordering_.round_with_loss();
     in_flight_ -= p.charge;
     ++counts_.packets_lost;
@@ -306,8 +308,10 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
 {
     if (ack.fixed.largest >= next_packet_) return;
     ack_notices_ = ack.fixed.notices;
-    if (ack.fixed.largest >= largest_acked_) // no newer one has overtaken it
+    if (ack.fixed.largest >= largest_acked_) { // no newer one has overtaken it
         peer_grant_ = std::max<std::uint32_t>(ack.fixed.window, least_grant);
+        bare_.told(ack.fixed.whole);
+    }
     bool any = false;
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number <= ack.fixed.largest; ++i) {
         sent_packet &p = sent_[i];
@@ -328,6 +332,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         if (in_words && !told) { // a probe brought its bundle
             trust_.lost(config_.trust);
             congestion_.confirm();
+            if (p.bare) bare_.lost();
         }
         packet_acked(p, now);
         any = true;

@@ -12,9 +12,10 @@ namespace onesea::net {
 link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool)
     : config_(config), own_row_(config.row ? nullptr : std::make_unique<pair_row>()),
       row_(config.row ? *config.row : *own_row_), counts_(row_.counts), cipher_(cipher), sink_(to),
-      max_datagram_(config.max_datagram & ~std::size_t(7)), pool_(pool), outbox_(pool), release_(config.tuning->batch),
+      pool_(pool), outbox_(pool), release_(config.tuning->batch),
       room_(config.tuning->window), grant_(std::uint32_t(std::min<std::size_t>(first_grant, config.tuning->window)))
 {
+    config_.max_datagram &= ~7u;
     adapt_to_path();
 }
 
@@ -45,16 +46,19 @@ void link::adapt_to_path()
     most_content_ = std::uint32_t(most_in_datagram());
     if (!config_.trains || !trusts()) return;
     const std::size_t send = std::min(gso_bytes, most_in_one_send());
-    const std::size_t datagrams = std::min<std::size_t>(gso_segments, send / max_datagram_);
-    if (datagrams >= least_train) most_content_ += std::uint32_t((datagrams - 1) * (max_datagram_ - header_bytes));
+    const std::size_t datagrams = std::min<std::size_t>(gso_segments, send / max_datagram());
+    if (datagrams >= least_train) most_content_ += std::uint32_t((datagrams - 1) * (max_datagram() - header_bytes));
 }
 
-bool link::lends() const { return max_datagram_ >= 2 * least_lent && cipher_.mode() != secure_mode::encrypt; }
+bool link::lends() const
+{
+    return (max_datagram() >= 2 * least_lent && cipher_.mode() != secure_mode::encrypt) || goes_bare();
+}
 
 std::size_t link::charge_of(std::size_t bytes) const
 {
-    if (bytes <= max_datagram_) return bytes + packet_overhead;
-    const std::size_t each = max_datagram_ - header_bytes, more = (bytes - max_datagram_ + each - 1) / each;
+    if (bytes <= max_datagram()) return bytes + packet_overhead;
+    const std::size_t each = max_datagram() - header_bytes, more = (bytes - max_datagram() + each - 1) / each;
     return bytes + packet_overhead + more * (header_bytes + packet_overhead);
 }
 
@@ -80,7 +84,7 @@ bool link::fills_own_window(std::size_t content) const
 std::size_t link::enough() const
 {
     const std::size_t send = std::min(gso_bytes, most_in_one_send());
-    return std::min<std::size_t>(release_, std::max(most_in_datagram(), send - std::min(send, max_datagram_)));
+    return std::min<std::size_t>(release_, std::max(most_in_datagram(), send - std::min(send, max_datagram())));
 }
 
 // A few packets may be data and the flag behind them, after which the program computes; behind more others come.
@@ -287,6 +291,7 @@ std::size_t link::write_ack_block(std::byte *to, std::uint64_t now, std::size_t 
     ack.delay_ns = std::uint32_t(std::min<std::uint64_t>(now - largest_in_at_, UINT32_MAX));
     ack.window = std::uint32_t(grant_);
     ack.notices = notices_out_;
+    ack.whole = whole_in_;
     std::uint64_t words[max_ack_words];
     for (unsigned i = 0; i < count; ++i) words[i] = ack_word(i);
     write_ack(to, ack, {words, count});
@@ -420,16 +425,15 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     header.target = config_.peer_rank;
     header.number = next_packet_++;
     header.bundle = b->number;
-    if (body > max_datagram_) {
-        header.flags |= packet_flags::first | packet_flags::more;
-        header.train = std::uint16_t(max_datagram_);
-    }
     result->asks = last_asked_ = ask;
     if (ask && outbox_.empty()) hurried_ = false;
-    result->train = header.train;
-    const std::size_t limit = header.train ? std::max<std::size_t>(most_content_ + around, body) : max_datagram_;
+    result->train = body > max_datagram() ? max_datagram() : 0;
+    result->bare = result->train && goes_bare();
+    const std::size_t limit = result->train ? std::max<std::size_t>(most_content_ + around, body) : max_datagram();
     const std::size_t room = limit > body ? limit - body : 0;
     header.ack_bytes = std::uint16_t(write_ack_block(result->head + header_bytes, now, std::min(room, max_ack_bytes)));
+    if (result->train) header.flags |= packet_flags::first | (result->bare ? 0 : packet_flags::more);
+    header.train = std::uint16_t(result->bare ? body + header.ack_bytes : result->train);
     write_header(result->head, header);
     const std::size_t head = header_bytes + header.ack_bytes;
     if (part) {
@@ -446,7 +450,8 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     std::size_t charge = charge_of(result->bytes);
     if (in_flight_ == 0) probe_from_ = now;
     sent_.push_back(
-        {header.number, b->number, now, std::uint32_t(charge), sent_packet::flying, std::uint8_t(part), false});
+        {header.number, b->number, now, std::uint32_t(charge), sent_packet::flying, std::uint8_t(part), false, 0,
+         result->bare});
     ++b->in_flight;
     b->parts_flying |= bit_of(part);
     in_flight_ += std::uint32_t(charge);
@@ -464,6 +469,7 @@ void link::build_ack(std::uint64_t now, datagram *result, std::uint8_t flags)
     header.ack_bytes = std::uint16_t(write_ack_block(result->head + header_bytes, now, max_ack_bytes));
     write_header(result->head, header);
     result->train = 0;
+    result->bare = false;
     result->asks = flags & packet_flags::ask_ack;
     lay_out(result, header_bytes + header.ack_bytes, nullptr);
     seal(result, header.number, true);

@@ -58,6 +58,53 @@ TEST(link, sends_less_than_a_train_again_when_some_of_its_parts_are_lost)
     EXPECT_LT(w->net.sent(0), all + all * 3 / 2) << "the train, its parts, and those of them that were lost";
 }
 
+// As long as a link lives, it goes on with trains without headers, whose pages are lent.
+TEST(link, makes_bare_trains_where_trains_come_in_one_piece)
+{
+    for (const bool joins : {false, true}) {
+        auto w = with_trains();
+        w->net.join_trains(joins);
+        for (int i = 0; i < 4; ++i) {
+            w->a.ask(400'000, true, false, false);
+            ASSERT_TRUE(w->finish());
+        }
+        w->expect_all_good();
+        EXPECT_EQ(w->net.bare() > 10, joins) << w->net.bare();
+        EXPECT_EQ(w->net.lent() > 10, joins) << w->net.lent();
+    }
+}
+
+TEST(link, makes_no_bare_trains_that_no_tag_of_their_own_proves)
+{
+    for (const auto mode : {secure_mode::off, secure_mode::encrypt}) {
+        world w(1, sim_rates{}, mode, 1472, default_give_up, std::array{&usual_tuning, &usual_tuning}, true);
+        w.net.join_trains(true);
+        for (int i = 0; i < 4; ++i) {
+            w.a.ask(400'000, true, false, false);
+            ASSERT_TRUE(w.finish());
+        }
+        w.expect_all_good();
+        EXPECT_EQ(w.net.bare(), 0u);
+    }
+}
+
+// It goes again in parts, like any other; then headers are back until twice as many have come whole.
+TEST(link, survives_the_loss_of_bare_trains)
+{
+    for (unsigned lost = 10; lost < 40; ++lost) {
+        auto w = with_trains();
+        w->net.join_trains(true);
+        w->net.set_verdict([&](int from, unsigned nth) { return from != 0 || nth != lost; });
+        for (int i = 0; i < 6; ++i) {
+            w->a.ask(400'000, true, i % 2 == 0, false);
+            ASSERT_TRUE(w->finish());
+        }
+        w->expect_all_good();
+        EXPECT_GT(w->net.bare(), 5u) << lost;
+        if (HasFailure()) FAIL() << lost;
+    }
+}
+
 // Ordered bundles behind one that is missing have taken all the room there is. That one comes in parts, and must get
 // in, or nothing would ever be executed again.
 TEST(link, has_room_for_the_parts_of_the_bundle_that_all_others_wait_for)

@@ -63,13 +63,14 @@ bool net_transport::is_ours(std::span<const std::byte> datagram, packet_header *
            header->target == std::uint32_t(config_.rank) && header->source != header->target;
 }
 
-// A datagram of which a part lies aside. False: it is not what was expected, and lies as if nothing had been.
+// A packet of which a part lies aside. False: it is not what was expected, and lies as if nothing had been.
 bool net_transport::take_parted(const datagram_port::arrivals &a, nanoseconds now)
 {
     packet_header header;
     if (a.bytes.empty()) return landing_.place_is_bad(), true;
-    const bool single = a.segment >= a.bytes.size();
-    if (!single || !is_ours(a.bytes, &header) || !landing_.meets(header, a.bytes, cipher_.tag_size())) {
+    const auto whole = [&] { return std::max<std::size_t>(a.segment, header.train) >= a.bytes.size(); };
+    if (!is_ours(a.bytes.first(std::min(a.segment, a.bytes.size())), &header) || !whole() ||
+        !landing_.meets(header, a.bytes, cipher_.tag_size())) {
         landing_.refuse(a.bytes);
         return false;
     }
@@ -81,14 +82,26 @@ bool net_transport::take_parted(const datagram_port::arrivals &a, nanoseconds no
     return true;
 }
 
+// A packet that came in several datagrams.
+void net_transport::take_whole(std::span<std::byte> packet, const endpoint &from, nanoseconds now, joined how)
+{
+    packet_header header;
+    std::memcpy(&header, packet.data(), sizeof header);
+    if (!prove(header, packet, from)) return;
+    receive(header, packet, now);
+    peer *p = how == joined::one_by_one ? nullptr : find(int(header.source));
+    if (p) p->link->note_train(how == joined::whole);
+}
+
 // Takes in the datagram at the front of what arrived, or the train that begins there; how many bytes that were.
 std::size_t net_transport::take(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now)
 {
     packet_header header;
     auto bytes = arrived.first(std::min(length, arrived.size()));
     if (!is_ours(bytes, &header))
-        ++drops_.not_ours;
-    else if (header.train)
+        return take_unnamed(arrived, bytes.size(), from, now);
+    if (header.bare_train()) return take_bare_train(header, arrived, bytes.size(), from, now);
+    if (header.train)
         return take_train(header, arrived, bytes.size(), from, now);
     else if (prove(header, bytes, from))
         receive(header, bytes, now);
@@ -100,17 +113,43 @@ std::size_t net_transport::take_train(const packet_header &header, std::span<std
 {
     std::size_t here = length;
     auto packet = length == header.train ? close_up(arrived, header, &here) : std::span<std::byte>();
+    auto how = joined::whole;
     if (packet.empty()) {
         if (!cipher_.tagged() && !prove(header, arrived.first(length), from)) return length; // no tag will tell later
-        auto [taken, whole] = trains_.add(header, arrived.first(length));
-        if (!taken) ++drops_.not_ours;
-        packet = whole;
+        const auto added = trains_.add(header, arrived.first(length), length < arrived.size());
+        if (!added.taken) ++drops_.not_ours;
+        packet = added.packet;
+        how = added.split ? joined::split : joined::one_by_one;
     }
-    if (packet.empty()) return here;
-    packet_header first;
-    std::memcpy(&first, packet.data(), sizeof first);
-    if (prove(first, packet, from)) receive(first, packet, now);
+    if (!packet.empty()) take_whole(packet, from, now, how);
     return here;
+}
+
+// Without a tag nobody would know whether the datagrams without headers belong to it.
+std::size_t net_transport::take_bare_train(const packet_header &header, std::span<std::byte> arrived,
+                                           std::size_t length, const endpoint &from, nanoseconds now)
+{
+    const auto here = arrived.first(std::min<std::size_t>(arrived.size(), header.train));
+    if (!cipher_.tagged())
+        ++drops_.not_ours;
+    else if (here.size() == header.train)
+        take_whole(here, from, now, joined::whole);
+    else
+        trains_.begin_bare(header, here, length < here.size());
+    return here.size();
+}
+
+// No packet of ours begins there: more of a bare train, or something that is not for us.
+std::size_t net_transport::take_unnamed(std::span<std::byte> arrived, std::size_t length, const endpoint &from,
+                                        nanoseconds now)
+{
+    const auto added = trains_.add_bare(arrived, length < arrived.size());
+    if (!added.taken) {
+        ++drops_.not_ours;
+        return length;
+    }
+    if (!added.packet.empty()) take_whole(added.packet, from, now, added.split ? joined::split : joined::one_by_one);
+    return added.taken;
 }
 
 // Takes in what has arrived, up to a limit; true if anything had. Where packets come one after the other the next one

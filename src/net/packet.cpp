@@ -38,11 +38,12 @@ void write_ack(std::byte *to, const ack_block &ack, std::span<const std::uint64_
     if (!words.empty()) std::memcpy(to + sizeof ack, words.data(), words.size_bytes());
 }
 
-// All datagrams of a train but the last have the length that they tell.
+// All datagrams of a train but the last have the length that they tell. Of a bare one this is the first, or more.
 static bool fits_its_train(const packet_header &h, std::size_t bytes)
 {
     const bool first = h.flags & packet_flags::first, more = h.flags & packet_flags::more;
     if (h.train == 0) return !first && !more;
+    if (h.bare_train()) return h.train % 8 == 0 && h.train <= gso_bytes && bytes <= h.train;
     return more ? bytes == h.train : !first && bytes <= h.train;
 }
 

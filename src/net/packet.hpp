@@ -19,7 +19,7 @@
 //            +-----------------------------------+---------------------------------+
 //            |  ns since the largest has come    |  window: bytes allowed in flight|
 //            +-----------------------------------+---------------------------------+
-//            |         notices sent so far       |                0                |
+//            |         notices sent so far       |      trains come whole          |
 //            +-----------------------------------+---------------------------------+
 //            |  0..16 words: bit i of word w is packet number largest - 1 - 64w - i |
 //            +---------------------------------------------------------------------+
@@ -45,8 +45,8 @@ inline constexpr std::uint8_t ordered = 2; // execute after all bundles with low
 inline constexpr std::uint8_t ask_ack = 4; // acknowledge at once
 inline constexpr std::uint8_t close = 8;   // the sender sends and takes nothing more
 inline constexpr std::uint8_t broken = 16; // the sender has given the link up: all that was in it has failed
-inline constexpr std::uint8_t first = 32;  // of a train
-inline constexpr std::uint8_t more = 64;   // datagrams of the train follow
+inline constexpr std::uint8_t first = 32;  // of a train; without `more` of a bare one
+inline constexpr std::uint8_t more = 64;   // datagrams of the train follow, with headers
 inline constexpr std::uint8_t part = 128;  // of a bundle; the others come in other packets
 } // namespace packet_flags
 
@@ -61,7 +61,12 @@ struct packet_header {
     std::uint32_t source = 0, target = 0;
     std::uint64_t number = 0;
     std::uint64_t bundle : 48 = 0;
-    std::uint64_t train : 16 = 0; // length of its datagrams; 0: the packet is one
+    std::uint64_t train : 16 = 0; // length of its datagrams, of a bare one its own; 0: the packet is one
+
+    bool bare_train() const
+    {
+        return train && (flags & (packet_flags::first | packet_flags::more)) == packet_flags::first;
+    }
 };
 static_assert(sizeof(packet_header) == header_bytes);
 
@@ -71,7 +76,7 @@ struct ack_block {
     std::uint32_t delay_ns = 0;
     std::uint32_t window = 0;
     std::uint32_t notices = 0;
-    std::uint32_t unused = 0;
+    std::uint32_t whole = 0; // trains in a row that have come in one piece
 };
 static_assert(sizeof(ack_block) == ack_fixed_bytes);
 

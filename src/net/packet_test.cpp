@@ -235,6 +235,29 @@ TEST(packet, is_refused_for_each_wrong_field)
     }
 }
 
+// Its first datagram, however much that has of it.
+TEST(packet, begins_a_bare_train)
+{
+    const bytes whole = sample(200, 0);
+    packet_header h;
+    ASSERT_TRUE(read_header(whole, false, &h));
+    const auto reads = [&](std::size_t length, std::size_t front) {
+        bytes p(whole.begin(), whole.begin() + std::ptrdiff_t(front));
+        h.train = std::uint16_t(length);
+        h.flags = packet_flags::bundle | packet_flags::first;
+        write_header(p.data(), h);
+        packet_header seen;
+        return read_header(p, false, &seen) && seen.bare_train();
+    };
+    EXPECT_TRUE(reads(whole.size(), whole.size()));
+    EXPECT_TRUE(reads(whole.size(), 136));
+    EXPECT_TRUE(reads(gso_bytes, 136));
+    EXPECT_FALSE(reads(whole.size() - 8, whole.size())) << "longer than it";
+    EXPECT_FALSE(reads(whole.size() + 4, 136)) << "no packet is so long";
+    EXPECT_FALSE(reads(gso_bytes + 8, 136)) << "nor so long";
+    EXPECT_FALSE(reads(0, 136));
+}
+
 TEST(crypto, matches_the_vectors_of_the_protocol)
 {
     auto v = vectors();
@@ -284,6 +307,18 @@ TEST(crypto, cuts_a_train_as_the_vectors_say)
             EXPECT_EQ(to_hex(one), v[name + "datagram " + std::to_string(i + 1) + " of the train"]);
         }
     }
+}
+
+TEST(crypto, makes_a_bare_train_as_the_vector_says)
+{
+    bytes p = sample(200, tag_bytes);
+    packet_header h;
+    ASSERT_TRUE(read_header(p, true, &h));
+    h.train = std::uint16_t(p.size());
+    h.flags |= packet_flags::first;
+    write_header(p.data(), h);
+    crypto(secure_mode::auth).seal(derive_keys(secure_mode::auth, vector_key(), 1, 2, 0), 5, p);
+    EXPECT_EQ(to_hex(p), vectors()["auth, bare train"]);
 }
 
 TEST(crypto, reads_the_part_of_the_vectors)

@@ -164,18 +164,18 @@ int page_lender::send_all(int fd, std::span<const iovec> pieces, std::size_t byt
     return 0;
 }
 
-int page_lender::send(int fd, const endpoint *to, std::span<const iovec> pieces)
+int page_lender::send(int fd, const endpoint *to, std::span<const iovec> pieces, std::size_t segment)
 {
     if (given_up_) return not_lent;
     for (const iovec &p : pieces) huge_pages_.about_to_lend(p.iov_base, p.iov_len);
     const std::size_t all = bytes_of(pieces);
-    if (!to && pages_of(pieces) <= most_spliced && any_long(pieces) && all <= gso_bytes)
+    if (!to && !segment && pages_of(pieces) <= most_spliced && any_long(pieces) && all <= gso_bytes)
         return send_all(fd, pieces, all);
     division d(pieces);
     const std::span<const iovec> lent(d.lent.data(), d.lent_count);
     if (!d.possible() || !fill_pipe(lent, d.lent_bytes())) return not_lent;
     // In one segment, or the kernel sums up the bytes of a datagram that comes in several calls.
-    if (send_pieces(fd, to, {d.before.data(), d.before_count}, d.bytes(), MSG_MORE) < 0) {
+    if (send_pieces(fd, to, {d.before.data(), d.before_count}, segment ? segment : d.bytes(), MSG_MORE) < 0) {
         const int error = errno; // nothing has begun
         close_pipe();
         return error;

@@ -15,9 +15,10 @@
 //   splice()             pipe -> the same datagram
 //   sendmsg()            what is left behind it, copied: ends the datagram
 //
+// In the same way goes a bare train (train.hpp), which the kernel cuts. One with headers has too many pieces.
+//
 // The bytes are read when the datagram is received. So this is for what stays as it is until it is acknowledged
 // (datagram::lasting); what changes earlier has a wrong tag, is dropped, and goes again as a copy.
-// Deliberately not done: trains (their datagrams are too short).
 #pragma once
 
 #include "net/huge_pages.hpp"
@@ -37,10 +38,10 @@ class page_lender {
     page_lender(const page_lender &) = delete;
     page_lender &operator=(const page_lender &) = delete;
 
-    // Sends pieces (at most most_pieces), the first of them short and one of them long, as one datagram. to: nullptr if
-    // the socket is connected. 0, an error of the socket, or not_lent. Nobody else may send through that socket
-    // meanwhile.
-    int send(int fd, const endpoint *to, std::span<const iovec> pieces);
+    // Sends pieces (at most most_pieces), the first of them short and one of them long, in datagrams of `segment` bytes,
+    // or as one (0). to: nullptr if the socket is connected. 0, an error of the socket, or not_lent. Nobody else may
+    // send through that socket meanwhile.
+    int send(int fd, const endpoint *to, std::span<const iovec> pieces, std::size_t segment = 0);
 
     bool given_up() const { return given_up_; } // the kernel does not do it here: send() says not_lent at once
 

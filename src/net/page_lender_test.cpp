@@ -145,6 +145,33 @@ TEST(page_lender, copies_nothing_at_all_of_what_goes_through_a_connected_socket)
     EXPECT_EQ(to.receive(), joined(pieces));
 }
 
+// The kernel cuts it, and joins it again.
+TEST(page_lender, sends_in_datagrams_of_a_length)
+{
+    if (!kernel_lends()) GTEST_SKIP() << "a kernel before 6.5 may have to copy";
+    own_pages memory(15 * page_bytes);
+    bound_socket from, to;
+    page_lender lender;
+    std::byte head[56] = {std::byte(1)}, tail[24] = {std::byte(2)};
+    const int no = 0, on = 1;
+    ASSERT_EQ(connect(from.socket.fd, &to.where.any, to.where.size), 0);
+    for (const endpoint *where : {(const endpoint *)nullptr, (const endpoint *)&to.where})
+        for (std::size_t at : {std::size_t(0), std::size_t(1000)}) {
+            const iovec pieces[] = {{head, sizeof head}, {memory.at + at, 50'000}, {tail, sizeof tail}};
+            ASSERT_EQ(setsockopt(to.socket.fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on), 0);
+            ASSERT_EQ(lender.send(from.socket.fd, where, pieces, 1464), 0);
+            EXPECT_EQ(to.receive(), joined(pieces));
+            ASSERT_EQ(setsockopt(to.socket.fd, IPPROTO_UDP, UDP_GRO, &no, sizeof no), 0);
+            ASSERT_EQ(lender.send(from.socket.fd, where, pieces, 1464), 0);
+            bytes_of all;
+            for (bytes_of one = to.receive(); !one.empty(); one = to.receive()) {
+                EXPECT_EQ(one.size(), std::min<std::size_t>(1464, 50'080 - all.size()));
+                all.insert(all.end(), one.begin(), one.end());
+            }
+            EXPECT_EQ(all, joined(pieces));
+        }
+}
+
 TEST(page_lender, leaves_to_others_what_it_cannot_send_and_goes_on)
 {
     own_pages memory(32 * page_bytes);

@@ -188,4 +188,30 @@ class path_trust {
     }
 };
 
+// Trains go bare (train.hpp) when the peer has told of `enough` in a row that have come in one piece, and after the loss
+// of a bare one of twice as many more.
+class bare_trust {
+  public:
+    bool holds(std::uint32_t enough) const { return std::uint64_t(whole_ - from_) >= std::uint64_t(enough) << losses_; }
+
+    void told(std::uint32_t whole) // in a row now
+    {
+        if (whole < whole_) from_ = 0;
+        whole_ = std::uint16_t(std::min<std::uint32_t>(whole, UINT16_MAX));
+    }
+    void lost()
+    {
+        from_ = whole_;
+        if (losses_ < most_doubts) ++losses_;
+    }
+    void was_late()
+    {
+        if (losses_ > 0) --losses_;
+    }
+
+  private:
+    std::uint16_t whole_ = 0, from_ = 0;
+    std::uint8_t losses_ = 0;
+};
+
 } // namespace onesea::net

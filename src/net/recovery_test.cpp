@@ -298,3 +298,37 @@ TEST(path_trust, lasts_however_much_comes)
     EXPECT_TRUE(t.was_late(suspicion));
     EXPECT_TRUE(t.holds(enough));
 }
+
+TEST(bare_trust, holds_when_so_many_have_come_whole_in_a_row_and_twice_as_many_after_each_loss)
+{
+    bare_trust t;
+    EXPECT_FALSE(t.holds(32));
+    t.told(31);
+    EXPECT_FALSE(t.holds(32));
+    t.told(32);
+    EXPECT_TRUE(t.holds(32));
+    t.lost();
+    EXPECT_FALSE(t.holds(32));
+    t.told(32 + 63);
+    EXPECT_FALSE(t.holds(32));
+    t.told(32 + 64);
+    EXPECT_TRUE(t.holds(32));
+    t.told(3); // one was split
+    EXPECT_FALSE(t.holds(32));
+    t.told(64);
+    EXPECT_TRUE(t.holds(32));
+    t.lost();
+    t.was_late();
+    t.told(64 + 64);
+    EXPECT_TRUE(t.holds(32));
+}
+
+TEST(bare_trust, does_not_come_of_a_peer_that_tells_of_more_than_can_be_counted)
+{
+    bare_trust t;
+    t.told(UINT32_MAX);
+    EXPECT_TRUE(t.holds(32));
+    t.lost();
+    t.told(UINT32_MAX);
+    EXPECT_FALSE(t.holds(32));
+}

@@ -77,18 +77,22 @@ nanoseconds simnet::next_event() const
     return next;
 }
 
+static std::size_t bytes_of(std::span<const iovec> pieces)
+{
+    std::size_t bytes = 0;
+    for (const iovec &piece : pieces) bytes += piece.iov_len;
+    return bytes;
+}
+
 void simnet::put_on_wire(int from, const datagram &d)
 {
     std::vector<iovec> pieces;
     for (unsigned i = 0; i < d.count; ++i)
         pieces.push_back({const_cast<std::byte *>(d.pieces[i].data()), d.pieces[i].size()});
-    if (!d.train) return put_on_wire(from, pieces, d.bytes, d.lasting);
+    if (!d.train || d.bare) return put_on_wire(from, pieces, d.bytes, d.lasting);
     cut_train train(d);
-    for (unsigned i = 0; i < train.count(); ++i) {
-        std::size_t bytes = 0;
-        for (const iovec &piece : train.at(i)) bytes += piece.iov_len;
-        put_on_wire(from, train.at(i), bytes, false);
-    }
+    if (joins_) return put_on_wire(from, train.whole(), bytes_of(train.whole()), false);
+    for (unsigned i = 0; i < train.count(); ++i) put_on_wire(from, train.at(i), bytes_of(train.at(i)), false);
 }
 
 void simnet::put_on_wire(int from, std::span<const iovec> pieces, std::size_t size, bool lasting)
@@ -122,28 +126,40 @@ void simnet::pump(int side)
     while (sides_[side].link->build(now_, &d)) put_on_wire(side, d);
 }
 
+std::span<std::byte> simnet::packet_of(int to, std::span<std::byte> bytes, packet_header *h, bool *whole)
+{
+    std::memcpy(h, bytes.data(), sizeof *h);
+    *whole = h->train && (h->bare_train() || joins_);
+    const bool joined = *whole && !h->bare_train();
+    const auto front = joined ? bytes.first(std::min<std::size_t>(h->train, bytes.size())) : bytes;
+    std::size_t taken = bytes.size();
+    const bool good = read_header(front, cipher_.tagged(), h) && h->job_tag == 7 && int(h->target) == to &&
+                      int(h->source) == 1 - to && (!h->bare_train() || h->train == taken);
+    if (!good) return ++refused_, std::span<std::byte>();
+    bare_ += h->bare_train();
+    if (joined) return close_up(bytes, *h, &taken);
+    if (!h->train || *whole) return bytes;
+    const auto added = sides_[to].trains.add(*h, bytes, false);
+    refused_ += added.taken == 0;
+    if (!added.packet.empty()) std::memcpy(h, added.packet.data(), sizeof *h);
+    return added.packet;
+}
+
 void simnet::take(int to, flying &f)
 {
     std::span<std::byte> bytes(reinterpret_cast<std::byte *>(f.words.data()), f.bytes);
     for (const auto &run : f.lent) std::memcpy(bytes.data() + run.at, run.of.iov_base, run.of.iov_len);
     packet_header header;
     packet_view view;
-    bool good = read_header(bytes, cipher_.tagged(), &header) && header.job_tag == 7 && int(header.target) == to &&
-                int(header.source) == 1 - to;
-    if (good && header.train) {
-        auto [taken, packet] = sides_[to].trains.add(header, bytes);
-        if (taken && packet.empty()) return;
-        good = taken;
-        bytes = packet;
-        if (good) std::memcpy(&header, bytes.data(), sizeof header);
-    }
-    good = good && cipher_.open(sides_[to].link->keys_in(), header.number, bytes) &&
-           read_packet(bytes, cipher_.tagged(), header, &view) == defect::none;
-    if (!good) {
-        ++refused_;
-        return;
-    }
-    sides_[to].link->receive(view, now_);
+    bool whole = false;
+    const auto packet = packet_of(to, bytes, &header, &whole);
+    if (packet.empty()) return;
+    link &l = *sides_[to].link;
+    if (!cipher_.open(l.keys_in(), header.number, packet) ||
+        read_packet(packet, cipher_.tagged(), header, &view) != defect::none)
+        return void(++refused_);
+    l.receive(view, now_);
+    if (whole) l.note_train(true);
 }
 
 void simnet::poll(int i)

@@ -37,6 +37,8 @@ class simnet {
     std::uint64_t sent(int side) const { return sides_[side].sent; }
     std::uint64_t refused() const { return refused_; }
     std::uint64_t lent() const { return lent_; } // datagrams of which pages went instead of copies
+    std::uint64_t bare() const { return bare_; } // trains without headers that have come
+    void join_trains(bool on) { joins_ = on; }   // those with headers come in one piece, too
     void set_verdict(decide d) { verdict_ = std::move(d); }
     void set_lateness(put_off l) { lateness_ = std::move(l); }
     void stop(int side, nanoseconds until) { sides_[side].stopped_until = until; }
@@ -81,8 +83,8 @@ class simnet {
     decide verdict_;
     put_off lateness_;
     nanoseconds now_ = 1 * second, partition_until_ = 0;
-    std::uint64_t order_ = 0, refused_ = 0, lent_ = 0;
-    bool taking_ = false;
+    std::uint64_t order_ = 0, refused_ = 0, lent_ = 0, bare_ = 0;
+    bool taking_ = false, joins_ = false;
 
     bool chance(double rate) { return rate > 0 && std::uniform_real_distribution<>(0, 1)(random_) < rate; }
 
@@ -90,6 +92,8 @@ class simnet {
     void put_on_wire(int from, const datagram &d);
     void put_on_wire(int from, std::span<const iovec> pieces, std::size_t size, bool lasting);
     void pump(int side);
+    // What arrived as the packet that it carries, with its header; empty: there is none, or not yet.
+    std::span<std::byte> packet_of(int to, std::span<std::byte> bytes, packet_header *header, bool *whole);
     void take(int to, flying &f);
     void poll(int i);
 };

@@ -55,6 +55,21 @@ unsigned share_a_send(std::span<const datagram> d, bool gso)
     return n;
 }
 
+// At most most_pieces_of_send. What lies one behind the other is one piece.
+std::size_t as_iovecs(std::span<const datagram> group, iovec *pieces)
+{
+    std::size_t count = 0;
+    for (const datagram &d : group)
+        for (unsigned i = 0; i < d.count; ++i) {
+            auto *at = const_cast<std::byte *>(d.pieces[i].data());
+            if (count && static_cast<std::byte *>(pieces[count - 1].iov_base) + pieces[count - 1].iov_len == at)
+                pieces[count - 1].iov_len += d.pieces[i].size();
+            else
+                pieces[count++] = {at, d.pieces[i].size()};
+        }
+    return count;
+}
+
 } // namespace
 
 bool is_v4(const peer_address &a) { return std::memcmp(a.address, v4_prefix, sizeof v4_prefix) == 0; }
@@ -126,24 +141,31 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
         return quick_send(fd, piece) >= 0 ? 0 : errno;
     }
     iovec pieces[most_pieces_of_send];
-    std::size_t count = 0;
-    for (const datagram &d : group)
-        for (unsigned i = 0; i < d.count; ++i) {
-            auto *at = const_cast<std::byte *>(d.pieces[i].data());
-            if (count && static_cast<std::byte *>(pieces[count - 1].iov_base) + pieces[count - 1].iov_len == at)
-                pieces[count - 1].iov_len += d.pieces[i].size();
-            else
-                pieces[count++] = {at, d.pieces[i].size()};
-        }
-    if (group.size() == 1 && group[0].lasting && gso_) {
-        const int error = lender_.send(fd, express ? nullptr : &to, {pieces, count});
-        if (error != page_lender::not_lent) return error;
-    }
+    const std::size_t count = as_iovecs(group, pieces);
+    if (group.size() == 1 && group[0].lasting && gso_) return send_lent(to, {pieces, count}, 0);
     return send_in_one(to, {pieces, count}, group.size() > 1 ? group[0].bytes : 0);
+}
+
+int socket_io::send_lent(const endpoint &to, std::span<iovec> pieces, std::size_t segment)
+{
+    const bool express = express_.leads_to(to);
+    const int error = lender_.send(express ? express_.fd() : fd_, express ? nullptr : &to, pieces, segment);
+    return error != page_lender::not_lent ? error : send_in_one(to, pieces, segment);
+}
+
+// Whose datagrams are not cut by the kernel, does not come in one piece either.
+int socket_io::send_bare_train(const endpoint &to, const datagram &packet)
+{
+    iovec pieces[most_pieces];
+    const std::size_t count = as_iovecs({&packet, 1}, pieces);
+    if (!gso_) return EOPNOTSUPP;
+    return packet.lasting ? send_lent(to, {pieces, count}, packet.train)
+                          : send_in_one(to, {pieces, count}, packet.train);
 }
 
 int socket_io::send_train(const endpoint &to, const datagram &packet)
 {
+    if (packet.bare) return send_bare_train(to, packet);
     cut_train train(packet);
     if (gso_) return send_in_one(to, train.whole(), packet.train);
     for (unsigned i = 0; i < train.count(); ++i)

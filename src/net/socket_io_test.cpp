@@ -219,6 +219,29 @@ TEST(socket_io, sends_a_train_datagram_by_datagram_where_the_kernel_cuts_none)
     EXPECT_EQ(come, expected.count());
 }
 
+// It would not come in one piece: it counts as lost, and the link makes no more.
+TEST(socket_io, sends_no_bare_train_where_the_kernel_cuts_none)
+{
+    open_socket a, b;
+    const int on = 1;
+    ASSERT_EQ(setsockopt(a.socket.fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
+    socket_io io(a.socket.fd, false), at_b(b.socket.fd, false);
+    const std::vector<std::byte> packet(50'000);
+    for (const bool lasting : {true, false}) {
+        datagram d;
+        d.pieces[0] = std::span(packet).first(64);
+        d.pieces[1] = std::span(packet).subspan(64);
+        d.count = 2;
+        d.bytes = packet.size();
+        d.train = 1400;
+        d.bare = true;
+        d.lasting = lasting;
+        EXPECT_EQ(io.send(b.where, {&d, 1}), 1u);
+        EXPECT_FALSE(io.gso());
+    }
+    EXPECT_EQ(at_b.receive([](const datagram_port::arrivals &) {}), 0u);
+}
+
 // It is asked less often where the express socket is busy. Where that is silent, one look finds that there is more, and
 // each further one takes it.
 TEST(socket_io, hears_the_others_at_little_cost_while_the_preferred_peer_is_silent)

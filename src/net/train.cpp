@@ -89,35 +89,66 @@ train_collector::place &train_collector::place_for(std::uint32_t source)
     return places_[turn_++ % places];
 }
 
-train_collector::result train_collector::add(const packet_header &h, std::span<const std::byte> datagram)
+train_collector::place &train_collector::begin(const packet_header &first)
+{
+    place &p = place_for(first.source);
+    p.first = first;
+    p.next = 0;
+    p.bytes = 0;
+    p.split = false;
+    if (p.memory.empty()) p.memory.resize(gso_bytes / 8);
+    if (bare_ == &p) bare_ = nullptr;
+    return p;
+}
+
+train_collector::result train_collector::add(const packet_header &h, std::span<const std::byte> datagram, bool together)
 {
     const bool first = h.flags & packet_flags::first;
-    place *p = first ? &place_for(h.source) : find(h.source);
+    place *p = first ? &begin(h) : find(h.source);
     if (!p) return {};
-    if (first) {
-        p->first = h;
-        p->next = 0;
-        p->bytes = 0;
-        if (p->memory.empty()) p->memory.resize(gso_bytes / 8);
-    } else if (!continues(h, p->first, p->next)) {
+    if (!first && (p->first.bare_train() || !continues(h, p->first, p->next))) {
         p->next = 0;
         return {};
     }
+    p->split |= together;
     const auto content = datagram.subspan(first ? 0 : header_bytes);
     const unsigned before = std::exchange(p->next, 0);
     if (p->bytes + content.size() > gso_bytes) return {};
     auto *memory = reinterpret_cast<std::byte *>(p->memory.data());
     std::memcpy(memory + p->bytes, content.data(), content.size());
     p->bytes += content.size();
-    if (!(h.flags & packet_flags::more)) return {true, {memory, p->bytes}};
+    if (!(h.flags & packet_flags::more)) return {datagram.size(), {memory, p->bytes}, p->split};
     p->next = before + 1;
-    return {true, {}};
+    return {datagram.size(), {}};
+}
+
+void train_collector::begin_bare(const packet_header &first, std::span<const std::byte> bytes, bool together)
+{
+    bare_ = &begin(first);
+    bare_->next = 1;
+    add_bare(bytes, together);
+}
+
+train_collector::result train_collector::add_bare(std::span<const std::byte> bytes, bool together)
+{
+    if (!bare_ || bare_->next == 0) return {};
+    place &p = *bare_;
+    const std::size_t taken = std::min(bytes.size(), p.first.train - p.bytes);
+    auto *memory = reinterpret_cast<std::byte *>(p.memory.data());
+    std::memcpy(memory + p.bytes, bytes.data(), taken);
+    p.bytes += taken;
+    p.split |= together;
+    if (p.bytes < p.first.train) return {taken, {}};
+    p.next = 0;
+    bare_ = nullptr;
+    return {taken, {memory, p.bytes}, p.split};
 }
 
 void train_collector::rest()
 {
     for (place &p : places_)
         if (p.next == 0) p = {};
+    if (bare_ && bare_->next == 0) bare_ = nullptr;
 }
 
 } // namespace onesea::net

@@ -10,6 +10,14 @@
 // All are `train` bytes long, only the last may be shorter. The tag is the packet's; it says nothing of the headers
 // behind the first, and need not: all that they do is to tell which bytes belong together.
 //
+// Where trains come whole in one system call at the other side, as it tells with its acknowledgements, the headers but
+// the first one are left away: a *bare* train. So the packet stays in one piece, its pages may be lent to the kernel
+// (page_lender.hpp), its payload may land where it belongs (landing.hpp), and nothing has to be closed up.
+//
+//   packet   | header, frames ...                           , tag |
+//   train    | header, frames |    frames    | .. |  frames , tag |
+//              first
+//
 // What arrives whole in one system call is closed up where it lies; else it is collected (train_collector). A train
 // that lacks a datagram is dropped, so a sender makes trains only while nothing gets lost (link::trusts), and what was
 // in a lost one goes again in packets of one datagram, each with a tag and a part of the bundle.
@@ -50,10 +58,15 @@ std::span<std::byte> close_up(std::span<std::byte> arrived, const packet_header 
 class train_collector {
   public:
     struct result {
-        bool taken = false;          // false: it continues no train that is under way, and is dropped
+        std::size_t taken = 0;       // bytes; 0: it continues no train that is under way, and is dropped
         std::span<std::byte> packet; // that it completes, until the next call
+        bool split = false;          // some of that came together, but not all
     };
-    result add(const packet_header &header, std::span<const std::byte> datagram);
+    // together: more of what came with the same system call is behind it.
+    result add(const packet_header &header, std::span<const std::byte> datagram, bool together = false);
+    void begin_bare(const packet_header &first, std::span<const std::byte> bytes, bool together);
+    // What may be more of the bare train that began last.
+    result add_bare(std::span<const std::byte> bytes, bool together);
     void rest(); // gives back the memory of trains that are over
 
   private:
@@ -62,11 +75,14 @@ class train_collector {
         packet_header first;
         unsigned next = 0; // datagrams that have come; 0: free
         std::size_t bytes = 0;
+        bool split = false;
         std::vector<std::uint64_t> memory;
     };
     std::array<place, places> places_;
     unsigned turn_ = 0;
+    place *bare_ = nullptr; // began last
 
+    place &begin(const packet_header &first);
     place &place_for(std::uint32_t source);
     place *find(std::uint32_t source);
 };

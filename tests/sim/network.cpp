@@ -79,6 +79,16 @@ unsigned network::host::send(const net::endpoint &to, std::span<const net::datag
             net.transmit(self, peer, bytes_of(std::span(d.pieces).first(d.count)));
             continue;
         }
+        if (d.bare) {
+            ++net.counts_.bare_trains;
+            const auto all = bytes_of(std::span(d.pieces).first(d.count));
+            for (std::span<const std::byte> left = all; !left.empty();) {
+                const auto one = left.first(std::min(d.train, left.size()));
+                net.transmit(self, peer, one);
+                left = left.subspan(one.size());
+            }
+            continue;
+        }
         net::cut_train train(d);
         for (unsigned i = 0; i < train.count(); ++i) net.transmit(self, peer, bytes_of(train.at(i)));
     }
@@ -184,7 +194,7 @@ void network::transmit(unsigned from, unsigned to, std::span<const std::byte> da
     auto *bytes = reinterpret_cast<std::byte *>(f.words.data());
     std::memcpy(bytes, datagram.data(), size);
     net::packet_header header;
-    std::memcpy(&header, bytes, sizeof header);
+    std::memcpy(&header, bytes, std::min(sizeof header, size)); // of a bare train's other datagrams what lies there
     counts_.in_trains += header.train != 0;
     counts_.parts += (header.flags & net::packet_flags::part) != 0 && !header.train;
     if (chance(wrong_.dup)) launch(f, random_() % millisecond);

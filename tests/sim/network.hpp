@@ -36,7 +36,7 @@ struct damage {
 
 struct tally {
     std::uint64_t sent = 0, lost = 0, changed = 0, replayed = 0, strayed = 0, refused = 0, overflown = 0, in_trains = 0,
-                  parts = 0;
+                  bare_trains = 0, parts = 0;
 };
 
 class network {

@@ -21,7 +21,7 @@ constexpr nanoseconds longest_jump = 400 * second;     // of a clock
 void sightings::add(const sightings &o)
 {
     for (auto member : {&tally::sent, &tally::lost, &tally::changed, &tally::replayed, &tally::strayed, &tally::refused,
-                        &tally::overflown, &tally::in_trains, &tally::parts})
+                        &tally::overflown, &tally::in_trains, &tally::bare_trains, &tally::parts})
         wire.*member += o.wire.*member;
     for (auto [status, n] : o.ends) ends[status] += n;
     for (auto member : {&sightings::packets_lost, &sightings::landed, &sightings::partitions, &sightings::stops,
