@@ -50,8 +50,9 @@ class landing {
         if (int(header.source) == expected_.source) ack_bytes_[ends_] = header.ack_bytes;
     }
 
-    // A datagram, or a bare train that is all there, whose middle lies in the place, and its tag at its end. True: it is what was expected, as far as its
-    // unproven bytes tell, and all of it but the payload of its first frame is in the bytes. False: nothing was done.
+    // A datagram, or a bare train that is all there, whose middle lies in the place, and its tag at its end. True: it
+    // is what was expected, as far as its unproven bytes tell, and all of it but the payload of its first frame is in
+    // the bytes. False: nothing was done.
     bool meets(const packet_header &header, std::span<std::byte> datagram, std::size_t tag)
     {
         met_ = is_expected(header, datagram, tag);

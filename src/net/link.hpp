@@ -185,7 +185,7 @@ class link {
     unsigned unanswered_probes_ = 0;
     path_trust trust_;
     bare_trust bare_;
-    std::uint16_t whole_in_ = 0;      // trains in a row that have come in one piece
+    std::uint16_t whole_in_ = 0;     // trains in a row that have come in one piece
     std::uint32_t most_content_ = 0; // of a packet now
     std::uint32_t notices_in_ = 0, notices_out_ = 0, ack_notices_ = 0;
     std::uint64_t probe_from_ = 0; // the probe timer runs from here
@@ -231,7 +231,7 @@ class link {
     std::uint32_t grant_;
     std::uint32_t bundles_in_ = 0; // executed, modulo 2^32
 
-    std::size_t max_datagram() const { return config_.max_datagram; } // a multiple of 8
+    std::size_t max_datagram() const { return config_.max_datagram; }          // a multiple of 8
     std::size_t most_in_datagram() const { return max_frame() + frame_bytes; } // of a packet's content
     std::size_t most_in_part() const { return most_in_datagram() - part_head_bytes; }
     unsigned parts_of(const bundle &b) const { return unsigned((b.bytes + most_in_part() - 1) / most_in_part()); }

@@ -11,9 +11,9 @@ namespace onesea::net {
 
 link::link(const link_config &config, crypto &cipher, sink &to, bundle_pool &pool)
     : config_(config), own_row_(config.row ? nullptr : std::make_unique<pair_row>()),
-      row_(config.row ? *config.row : *own_row_), counts_(row_.counts), cipher_(cipher), sink_(to),
-      pool_(pool), outbox_(pool), release_(config.tuning->batch),
-      room_(config.tuning->window), grant_(std::uint32_t(std::min<std::size_t>(first_grant, config.tuning->window)))
+      row_(config.row ? *config.row : *own_row_), counts_(row_.counts), cipher_(cipher), sink_(to), pool_(pool),
+      outbox_(pool), release_(config.tuning->batch), room_(config.tuning->window),
+      grant_(std::uint32_t(std::min<std::size_t>(first_grant, config.tuning->window)))
 {
     config_.max_datagram &= ~7u;
     adapt_to_path();
@@ -449,9 +449,8 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     b->tried = true;
     std::size_t charge = charge_of(result->bytes);
     if (in_flight_ == 0) probe_from_ = now;
-    sent_.push_back(
-        {header.number, b->number, now, std::uint32_t(charge), sent_packet::flying, std::uint8_t(part), false, 0,
-         result->bare});
+    sent_.push_back({header.number, b->number, now, std::uint32_t(charge), sent_packet::flying, std::uint8_t(part),
+                     false, 0, result->bare});
     ++b->in_flight;
     b->parts_flying |= bit_of(part);
     in_flight_ += std::uint32_t(charge);

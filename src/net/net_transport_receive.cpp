@@ -98,8 +98,7 @@ std::size_t net_transport::take(std::span<std::byte> arrived, std::size_t length
 {
     packet_header header;
     auto bytes = arrived.first(std::min(length, arrived.size()));
-    if (!is_ours(bytes, &header))
-        return take_unnamed(arrived, bytes.size(), from, now);
+    if (!is_ours(bytes, &header)) return take_unnamed(arrived, bytes.size(), from, now);
     if (header.bare_train()) return take_bare_train(header, arrived, bytes.size(), from, now);
     if (header.train)
         return take_train(header, arrived, bytes.size(), from, now);

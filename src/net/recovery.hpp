@@ -188,8 +188,8 @@ class path_trust {
     }
 };
 
-// Trains go bare (train.hpp) when the peer has told of `enough` in a row that have come in one piece, and after the loss
-// of a bare one of twice as many more.
+// Trains go bare (train.hpp) when the peer has told of `enough` in a row that have come in one piece, and after the
+// loss of a bare one of twice as many more.
 class bare_trust {
   public:
     bool holds(std::uint32_t enough) const { return std::uint64_t(whole_ - from_) >= std::uint64_t(enough) << losses_; }

@@ -49,8 +49,8 @@ def header(flags, acknowledgement, source, target, number, bundle=0, train=0):
 
 
 def acknowledgement(largest, executed, delay, window, words):
-    notices, unused = 0, 0
-    return struct.pack(f"<QQIIII{len(words)}Q", largest, executed, delay, window, notices, unused, *words)
+    notices, whole = 0, 0
+    return struct.pack(f"<QQIIII{len(words)}Q", largest, executed, delay, window, notices, whole, *words)
 
 
 def frame(payload):
@@ -100,6 +100,11 @@ def sample_train(mode):
     return datagrams
 
 
+def sample_bare_train():
+    """The same as a bare train."""
+    return seal("auth", sample(200, flags=FIRST, train=len(sample(200)) + TAG))
+
+
 def sample_part():
     """The second of three parts of the frame with 200 bytes of payload, packet 6, no acknowledgement."""
     whole, index, count = frame(counting(200)), 1, 3
@@ -135,6 +140,7 @@ def vectors():
     for mode in ("auth", "encrypt"):
         for i, datagram in enumerate(sample_train(mode)):
             result[f"{mode}, datagram {i + 1} of the train"] = datagram
+    result["auth, bare train"] = sample_bare_train()
     result["auth, part"] = seal("auth", sample_part())
     result["auth, packet that waits"] = seal("auth", sample(8, number=6, bundle=4, flags=ORDERED))
     result["auth, acknowledgement while it waits"] = seal("auth", acknowledgement_while_it_waits())
