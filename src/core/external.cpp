@@ -169,7 +169,7 @@ void answer_external(engine_held_t, int source, std::uint64_t id, int status) { 
 void set_frame_function(upper layer, void (*fn)(const upper_frame &)) { frame_functions()[std::size_t(layer)] = fn; }
 
 int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
-               const void *payload, std::size_t bytes)
+               const void *payload, std::size_t bytes, bool more)
 {
     transport *t = engine().route(rank);
     if (!t) return SEA_ERR_DEAD;
@@ -181,6 +181,7 @@ int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uin
     m.payload = payload;
     m.bytes = bytes;
     m.ordered = true;
+    m.more = more;
     t->send(rank, m);
     return SEA_OK;
 }

@@ -37,10 +37,13 @@ void office::send_in_frames(const parcel &p)
         return;
     }
     auto *data = static_cast<const std::byte *>(p.data);
+    constexpr std::size_t fills_a_packet = 32 * 1024; // it goes while the next one is copied
+    const bool together = room < fills_a_packet;
     core::send_frame(core::engine_held, layer, p.rank, first_part, p.team, tag | std::uint64_t(p.bytes) << 32, data,
-                     room);
+                     room, together);
     for (std::size_t at = room; at < p.bytes; at += room)
-        core::send_frame(core::engine_held, layer, p.rank, next_part, 0, 0, data + at, std::min(room, p.bytes - at));
+        core::send_frame(core::engine_held, layer, p.rank, next_part, 0, 0, data + at, std::min(room, p.bytes - at),
+                         together && at + room < p.bytes);
 }
 
 int office::offer_remote(const parcel &p, const offer_words &words)

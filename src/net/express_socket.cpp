@@ -4,6 +4,7 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::net {
 namespace {
@@ -78,6 +79,8 @@ void express_socket::set_gro(bool on)
 void express_socket::took_one(std::size_t bytes)
 {
     const bool joinable = bytes >= least_joinable && bytes <= most_joinable;
+    const bool behind_one = std::exchange(joinable_before_, joinable) && bytes < least_joinable;
+    if (behind_one && state_ != state::joining) return; // the end of what was sent in one
     if (joinable == (state_ == state::joining)) {
         run_ = 0;
         return;

@@ -38,6 +38,7 @@ class express_socket {
     enum class state : std::uint8_t { joining, draining, plain };
     int fd_ = -1;
     bool connected_ = false, gro_ = false;
+    bool joinable_before_ = false; // the last one
     unsigned calls_to_pass_ = 0; // before it is tried again
     state state_ = state::joining;
     unsigned run_ = 0; // of datagrams that speak for the other state

@@ -163,6 +163,31 @@ TEST(socket_io, takes_batches_apart_before_and_after_it_went_over_to_plain_recei
     EXPECT_EQ(got, numbers(0, next));
 }
 
+// Each is a full datagram and the short end of the same send, which is no reason not to join them again.
+TEST(socket_io, goes_back_to_joined_receives_where_two_datagrams_belong_together)
+{
+    open_socket a, b;
+    socket_io io(a.socket.fd, false);
+    EXPECT_TRUE(io.prefer(b.where));
+    for (std::uint64_t i = 0; i < 400; ++i) {
+        send_number(b, a, i);
+        (void)take_in_order(io);
+    }
+    const int segment = 1400;
+    ASSERT_EQ(setsockopt(b.socket.fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment), 0);
+    unsigned receives = 0;
+    for (int i = 0; i < 10; ++i) {
+        send_number(b, a, 0, 2048);
+        receives = 0;
+        for (int empty = 0; empty < 10;) {
+            const std::size_t n = io.receive([](const datagram_port::arrivals &) {});
+            receives += n > 0;
+            empty = n ? 0 : empty + 1;
+        }
+    }
+    EXPECT_EQ(receives, 1u);
+}
+
 TEST(socket_io, sends_to_everybody_whoever_is_preferred)
 {
     open_socket a, b, c;
