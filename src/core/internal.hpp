@@ -221,8 +221,8 @@ struct upper_frame {
 };
 void set_frame_function(upper layer, void (*fn)(const upper_frame &frame));
 
-// Sends one, in order with all others sent by this function to that rank; bytes <= frame_room(rank). It is copied. more:
-// the next one follows at once. SEA_OK or SEA_ERR_DEAD (no text). A call that does not wait ends with
+// Sends one, in order with all others sent by this function to that rank; bytes <= frame_room(rank). It is copied.
+// more: the next one follows at once. SEA_OK or SEA_ERR_DEAD (no text). A call that does not wait ends with
 // wake_for_deadlines().
 int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
                const void *payload, std::size_t bytes, bool more = false);

@@ -39,7 +39,7 @@ class express_socket {
     int fd_ = -1;
     bool connected_ = false, gro_ = false;
     bool joinable_before_ = false; // the last one
-    unsigned calls_to_pass_ = 0; // before it is tried again
+    unsigned calls_to_pass_ = 0;   // before it is tried again
     state state_ = state::joining;
     unsigned run_ = 0; // of datagrams that speak for the other state
     endpoint peer_;

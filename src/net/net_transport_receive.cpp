@@ -100,10 +100,8 @@ std::size_t net_transport::take(std::span<std::byte> arrived, std::size_t length
     auto bytes = arrived.first(std::min(length, arrived.size()));
     if (!is_ours(bytes, &header)) return take_unnamed(arrived, bytes.size(), from, now);
     if (header.bare_train()) return take_bare_train(header, arrived, bytes.size(), from, now);
-    if (header.train)
-        return take_train(header, arrived, bytes.size(), from, now);
-    else if (prove(header, bytes, from))
-        receive(header, bytes, now);
+    if (header.train) return take_train(header, arrived, bytes.size(), from, now);
+    if (prove(header, bytes, from)) receive(header, bytes, now);
     return bytes.size();
 }
 
