@@ -142,6 +142,17 @@ class train : public testing::TestWithParam<bool> { // in one send?
         take_in();
         return std::memcmp(pair_.sinks[1].memory.data() + position, data.data(), data.size()) == 0;
     }
+    void expect_that_once_is_enough(const std::vector<bytes> &datagrams, const bytes &data)
+    {
+        ASSERT_EQ(datagrams.size(), 15u);
+        deliver(datagrams);
+        EXPECT_TRUE(arrived(64, data));
+        EXPECT_EQ(pair_.sinks[1].frames, 1u) << "one packet, whatever its length";
+        deliver(datagrams);
+        take_in();
+        EXPECT_EQ(pair_.sinks[1].frames, 1u);
+        EXPECT_EQ(pair_.drops(1).replayed, 1u);
+    }
     void expect_that_nothing_came()
     {
         take_in();
@@ -162,16 +173,8 @@ INSTANTIATE_TEST_SUITE_P(net, bare_train, testing::Bool(), name_of);
 
 TEST_P(train, arrives_and_is_executed_once_though_it_comes_twice)
 {
-    auto data = noise(20'000);
-    auto datagrams = maker_.datagrams(64, data);
-    ASSERT_EQ(datagrams.size(), 15u);
-    deliver(datagrams);
-    EXPECT_TRUE(arrived(64, data));
-    EXPECT_EQ(pair_.sinks[1].frames, 1u) << "one packet, whatever its length";
-    deliver(datagrams);
-    take_in();
-    EXPECT_EQ(pair_.sinks[1].frames, 1u);
-    EXPECT_EQ(pair_.drops(1).replayed, 1u);
+    const auto data = noise(20'000);
+    expect_that_once_is_enough(maker_.datagrams(64, data), data);
 }
 
 TEST_P(train, of_which_one_bit_is_wrong_has_no_effect_at_all)
@@ -244,16 +247,8 @@ TEST_P(train, that_is_cut_in_other_lengths_has_no_effect)
 
 TEST_P(bare_train, arrives_and_is_executed_once_though_it_comes_twice)
 {
-    auto data = noise(20'000);
-    auto datagrams = maker_.bare_datagrams(64, data);
-    ASSERT_EQ(datagrams.size(), 15u);
-    deliver(datagrams);
-    EXPECT_TRUE(arrived(64, data));
-    EXPECT_EQ(pair_.sinks[1].frames, 1u);
-    deliver(datagrams);
-    take_in();
-    EXPECT_EQ(pair_.sinks[1].frames, 1u);
-    EXPECT_EQ(pair_.drops(1).replayed, 1u);
+    const auto data = noise(20'000);
+    expect_that_once_is_enough(maker_.bare_datagrams(64, data), data);
 }
 
 // Wrong bits, datagrams that lack, are doubled, or change places, and what belongs to something else in between.
