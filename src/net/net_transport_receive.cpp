@@ -68,7 +68,9 @@ bool net_transport::take_parted(const datagram_port::arrivals &a, nanoseconds no
 {
     packet_header header;
     if (a.bytes.empty()) return landing_.place_is_bad(), true;
-    const auto whole = [&] { return std::max<std::size_t>(a.segment, header.train) >= a.bytes.size(); };
+    const auto whole = [&] {
+        return header.bare_train() ? header.train == a.bytes.size() : a.segment >= a.bytes.size();
+    };
     if (!is_ours(a.bytes.first(std::min(a.segment, a.bytes.size())), &header) || !whole() ||
         !landing_.meets(header, a.bytes, cipher_.tag_size())) {
         landing_.refuse(a.bytes);
@@ -77,9 +79,16 @@ bool net_transport::take_parted(const datagram_port::arrivals &a, nanoseconds no
     const auto body = a.bytes.first(a.bytes.size() - cipher_.tag_size());
     const auto pieces = landing_.pieces(body);
     const auto *tag = body.data() + body.size();
-    if (prove(header, a.from, [&](const direction_keys &k) { return cipher_.proves(k, pieces, tag); }))
+    if (prove(header, a.from, [&](const direction_keys &k) { return cipher_.proves(k, pieces, tag); })) {
         receive(header, a.bytes, now, landing_.complete(a.bytes));
+        if (header.train) note_train(header, true);
+    }
     return true;
+}
+
+void net_transport::note_train(const packet_header &header, bool whole)
+{
+    if (peer *p = find(int(header.source))) p->link->note_train(whole);
 }
 
 // A packet that came in several datagrams.
@@ -89,8 +98,7 @@ void net_transport::take_whole(std::span<std::byte> packet, const endpoint &from
     std::memcpy(&header, packet.data(), sizeof header);
     if (!prove(header, packet, from)) return;
     receive(header, packet, now);
-    peer *p = how == joined::one_by_one ? nullptr : find(int(header.source));
-    if (p) p->link->note_train(how == joined::whole);
+    if (how != joined::one_by_one) note_train(header, how == joined::whole);
 }
 
 // Takes in the datagram at the front of what arrived, or the train that begins there; how many bytes that were.

@@ -148,6 +148,7 @@ class net_transport final : public transport {
     std::size_t take_unnamed(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now);
     enum class joined { whole, split, one_by_one }; // how the datagrams of a train were when they came
     void take_whole(std::span<std::byte> packet, const endpoint &from, nanoseconds now, joined how);
+    void note_train(const packet_header &header, bool whole);
     bool take_parted(const datagram_port::arrivals &a, nanoseconds now);
     bool is_ours(std::span<const std::byte> datagram, packet_header *header) const;
     template <class Open>
