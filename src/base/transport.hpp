@@ -35,7 +35,7 @@ struct outgoing {
     std::size_t prefix_bytes = 0;
     const void *payload = nullptr; // cut into frames of at most max_frame(); head.position grows with it
     std::size_t bytes = 0;
-    bool borrow = false;  // payload stays valid until settled; otherwise it is copied, and must fit one frame
+    bool borrow = false;  // payload stays valid until settled; otherwise it is copied, at most max_copied_frame()
     bool ordered = false; // delivered after everything sent earlier to that rank
     bool notice = false;  // the peer learns that earlier frames were executed only together with, or after, this one
     delivery *done = nullptr;
@@ -105,7 +105,10 @@ class transport {
     // [any] Most payload bytes (prefix included) of one frame to that rank; at least least_frame.
     static constexpr std::size_t least_frame = 1280;
     virtual std::size_t max_frame(int rank) const = 0;
-    bool fits_frame(int rank, std::size_t bytes) const { return bytes <= least_frame || bytes <= max_frame(rank); }
+
+    // [engine] The same for one that is copied, at this moment: the path may take longer ones while it loses nothing.
+    virtual std::size_t max_copied_frame(int rank) { return max_frame(rank); }
+    bool fits_frame(int rank, std::size_t bytes) { return bytes <= least_frame || bytes <= max_copied_frame(rank); }
 
     // [any] What was tuned for the path to that rank.
     virtual const path_tuning &tuning(int rank) const = 0;

@@ -186,10 +186,10 @@ int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uin
     return SEA_OK;
 }
 
-std::size_t frame_room(int rank)
+std::size_t frame_room(engine_held_t, int rank)
 {
     transport *t = engine().route(rank);
-    return t ? t->max_frame(rank) : 0;
+    return t ? t->max_copied_frame(rank) : 0;
 }
 
 void receive_upper(int source, const frame &head, std::span<const std::byte> payload)

@@ -226,7 +226,7 @@ void set_frame_function(upper layer, void (*fn)(const upper_frame &frame));
 // wake_for_deadlines().
 int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uint64_t position, std::uint64_t id,
                const void *payload, std::size_t bytes, bool more = false);
-std::size_t frame_room(int rank);
+std::size_t frame_room(engine_held_t, int rank); // may change when something arrives
 
 // A message of a layer above, in the statistics. Any thread; the lock held for ranks of other nodes.
 void count_message(int rank, std::uint64_t bytes);

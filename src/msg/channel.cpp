@@ -20,7 +20,7 @@ constexpr std::size_t most_at_once = 8192; // of a message that does not wait fo
 
 class core_courier final : public channel_courier {
   public:
-    std::size_t room(int rank) override { return std::min(core::frame_room(rank), most_at_once); }
+    std::size_t room(int rank) override { return std::min(core::frame_room(core::engine_held, rank), most_at_once); }
     void tell(int rank, channel_note what, std::uint64_t index, std::uint64_t id,
               std::span<const std::byte> payload) override
     {

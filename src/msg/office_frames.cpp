@@ -29,7 +29,7 @@ std::int32_t tag_of(std::uint64_t id) { return std::int32_t(std::uint32_t(id)); 
 void office::send_in_frames(const parcel &p)
 {
     constexpr auto layer = core::upper::message;
-    const std::size_t room = p.bytes <= transport::least_frame ? p.bytes : core::frame_room(p.rank);
+    const std::size_t room = p.bytes <= transport::least_frame ? p.bytes : core::frame_room(core::engine_held, p.rank);
     const std::uint64_t tag = std::uint32_t(p.tag);
     if (room == 0 && p.bytes > 0) return; // the receiver has just ended
     if (p.bytes <= room) {

@@ -79,6 +79,8 @@ class link {
 
     // Payload of a frame that fits a datagram.
     std::size_t max_frame() const { return max_datagram() - header_bytes - frame_bytes - cipher_.tag_size(); }
+    // Of one that is copied, at this moment.
+    std::size_t max_copied_frame() const { return std::min(most_packed() - frame_bytes, most_payload); }
     const direction_keys &keys_in() const { return config_.in; }
     const direction_keys &keys_out() const { return config_.out; }
     // Nothing got lost lately: datagrams may share their fate.
@@ -241,6 +243,7 @@ class link {
     {
         return cipher_.mode() == secure_mode::auth && bare_.holds(std::max<std::uint32_t>(config_.trust / 8, 1));
     }
+    std::size_t most_packed() const;
     bool lends() const; // long pieces of its packets may go without being copied
     std::size_t charge_of(std::size_t bytes) const;
     std::size_t next_charge() const;

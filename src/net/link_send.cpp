@@ -30,7 +30,7 @@ bool link::send(const outgoing &m)
     if (m.notice) ++notices_out_;
     const bool first = !has_queued();
     if (!m.lazy) queued_ = first ? 1 : queued_ + 1;
-    outbox_.push(m, most_in_datagram());
+    outbox_.push(m, most_packed());
     return !only_lazy() && (first || in_flight_ == 0 || outbox_.bytes() >= enough());
 }
 
@@ -48,6 +48,13 @@ void link::adapt_to_path()
     const std::size_t send = std::min(gso_bytes, most_in_one_send());
     const std::size_t datagrams = std::min<std::size_t>(gso_segments, send / max_datagram());
     if (datagrams >= least_train) most_content_ += std::uint32_t((datagrams - 1) * (max_datagram() - header_bytes));
+}
+
+// Of small messages that are put together, so that they go in one packet as they lie, beside an acknowledgement.
+std::size_t link::most_packed() const
+{
+    const std::size_t beside = std::min<std::size_t>(most_content_, max_ack_bytes);
+    return std::max(most_in_datagram(), most_content_ - beside);
 }
 
 bool link::lends() const
@@ -253,6 +260,10 @@ bool link::build(std::uint64_t now, datagram *result)
     if (probes_due_ && build_probe(now, result)) return true;
     if (build_again(now, result)) return true;
     if (bundle *b = next_bundle(now)) {
+        if (b->bytes > most_content_) { // put together before the path lost some
+            send_in_parts(b);
+            return build_again(now, result);
+        }
         bool last = !front_may_go(now) || fills_own_window(b->bytes);
         bool often = !b->parts.empty() && b->number % 64 == 63;
         build_packet(b, 0, now, often || (last && (b->asks || hurried_ || !outbox_.empty())), result);

@@ -58,6 +58,46 @@ TEST(link, sends_less_than_a_train_again_when_some_of_its_parts_are_lost)
     EXPECT_LT(w->net.sent(0), all + all * 3 / 2) << "the train, its parts, and those of them that were lost";
 }
 
+// Small ones side by side, or one that is longer than a datagram.
+TEST(link, copies_what_fills_a_train_once_and_sends_it_as_it_lies)
+{
+    for (const std::size_t bytes : {std::size_t(1000), std::size_t(20'000)}) {
+        SCOPED_TRACE(bytes);
+        world w(1, sim_rates{}, secure_mode::auth, 1472, default_give_up, std::array{&usual_tuning, &usual_tuning},
+                true);
+        net::link &l = w.net.at(0);
+        const std::vector<std::byte> data(bytes);
+        ASSERT_LE(bytes, l.max_copied_frame());
+        outgoing m;
+        m.payload = data.data();
+        m.bytes = bytes;
+        for (std::size_t sent = 0; sent + bytes <= 40'000; sent += bytes) l.send(m);
+        datagram d;
+        ASSERT_TRUE(l.build(w.net.now(), &d));
+        EXPECT_GT(d.bytes, 40'000u) << "all of it in one packet";
+        EXPECT_EQ(d.count, 3u) << "head, all of it in one piece, tail";
+        l.settle_all(SEA_OK);
+    }
+}
+
+// What has been put together for a train by then is still to be sent, and must not share the fate of one datagram.
+TEST(link, sends_in_parts_what_waits_while_a_train_is_lost)
+{
+    constexpr unsigned trust = 1000, messages = 60, in_each = 50'000 / 1472;
+    world w(1, {}, secure_mode::auth, 1472, default_give_up, {&usual_tuning, &usual_tuning}, true, trust);
+    w.a.ask(2 * trust * 1472, true, false, false);
+    ASSERT_TRUE(w.finish());
+    ASSERT_GT(w.net.at(0).max_copied_frame(), 50'000u);
+    unsigned nth = 0;
+    w.net.set_verdict([&](int from, unsigned) { return from != 0 || nth++ != 5; });
+    const std::uint64_t before = w.net.at(0).counts().packets_out;
+    for (unsigned i = 0; i < messages; ++i) w.a.ask(50'000, false, true, false);
+    ASSERT_TRUE(w.finish());
+    w.expect_all_good();
+    EXPECT_EQ(w.net.at(0).counts().packets_lost, 1u);
+    EXPECT_GT(w.net.at(0).counts().packets_out - before, messages * in_each / 2) << "most of them waited";
+}
+
 // As long as a link lives, it goes on with trains without headers, whose pages are lent.
 TEST(link, makes_bare_trains_where_trains_come_in_one_piece)
 {

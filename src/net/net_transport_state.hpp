@@ -53,6 +53,12 @@ class net_transport final : public transport {
         return config_.lookup(rank, &where) ? frame_room(datagram_limit(where)) : least_datagram - 100;
     }
 
+    std::size_t max_copied_frame(int rank) override
+    {
+        const peer *p = find(rank);
+        return p ? p->link->max_copied_frame() : max_frame(rank);
+    }
+
     const path_tuning &tuning(int rank) const override
     {
         peer_address where;

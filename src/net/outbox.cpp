@@ -28,8 +28,9 @@ void write_head(std::byte *to, const outgoing &m, std::size_t payload)
 
 void append(bundle &b, const void *from, std::size_t bytes)
 {
-    auto *first = static_cast<const std::byte *>(from);
-    b.content.insert(b.content.end(), first, first + bytes);
+    const std::size_t before = b.content.size();
+    b.content.resize(before + bytes);
+    std::memcpy(b.content.data() + before, from, bytes);
 }
 
 } // namespace
@@ -127,7 +128,7 @@ bool outbox::add_packed(bundle &to, item &from, std::size_t limit)
     bundle &b = *from.packed;
     if (to.bytes + b.bytes > limit) return false;
     bytes_ -= b.bytes;
-    to.content.insert(to.content.end(), b.content.begin(), b.content.end());
+    append(to, b.content.data(), b.content.size());
     to.done.insert(to.done.end(), b.done.begin(), b.done.end());
     to.bytes += b.bytes;
     to.asks |= b.asks;

@@ -109,7 +109,7 @@ void rank::begin_put(operation &op)
     m.head.position = op.offset;
     m.payload = op.data.data();
     m.bytes = op.bytes;
-    m.borrow = op.bytes > net->max_frame(int(op.target)) || op.id % 2;
+    m.borrow = op.bytes > net->max_copied_frame(int(op.target)) || op.id % 2;
     send(op, m);
     if (op.what != action::put_signal) return;
     outgoing s;
