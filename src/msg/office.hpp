@@ -6,9 +6,9 @@
 //                                                     offer met by a receive ──► its data is fetched, the sender told
 //
 // Eager messages. A sender has a share of the receiver's memory for messages that nobody has received; what it sends is
-// charged to it, what leaves that memory is released. Out of its share, or of room in the lane, it makes offers: they
-// cost the receiver an envelope, and the sender's operations bound how many there are. So neither side grows, and
-// nothing that a receiver waits for can be stuck behind what it does not want.
+// charged to it, what leaves that memory is released. Out of its share it makes offers: they cost the receiver an
+// envelope, and the sender's operations bound how many there are. So neither side grows, and nothing that a receiver
+// waits for can be stuck behind what it does not want.
 //
 // Offers. The sender's operation is an external one of core. Inside a node the receiver copies from the sender's
 // memory: if it is mapped here by itself, else together with the sender (office_stage.cpp) or by one system call; where
@@ -17,7 +17,8 @@
 // progress.
 //
 // Order. A pair's eager messages and offers go the same way, in the order of the calls: the lane, or frames that are
-// executed in order. An offer that finds the lane full waits in front of it, and all that follow become offers too.
+// executed in order. What finds the lane full waits in front of it, a small message as a copy, and all that follow
+// behind.
 //
 // Locks. `lock_` (a spin lock) protects everything here except fields of a request that its own thread looks at. It is
 // taken inside the engine lock, or alone, and never held over a call of core. What needs core afterwards is listed and
@@ -115,11 +116,13 @@ class office {
     struct neighbour {
         shm::lane_writer out;
         std::uint64_t charged = 0, released_seen = 0; // of our share there
-        struct stuck_offer {
+        struct stuck_item {                           // for which the lane has no room
             shm::lane_item item;
-            offer_words words;
+            offer_words words;                 // of an offer
+            std::unique_ptr<std::byte[]> copy; // of a message
         };
-        std::deque<stuck_offer> stuck; // offers for which the lane has no room
+        std::deque<stuck_item> stuck;
+        bool listed = false; // in stuck_
     };
     // What it keeps of its lane to here.
     struct incoming_lane {
@@ -166,7 +169,7 @@ class office {
     std::unordered_map<std::uint64_t, taken_letter> taken_;
     std::uint64_t next_taken_ = 1;
     std::size_t used_ = 0, own_charged_ = 0;
-    std::vector<unsigned> stuck_; // slots of neighbours with stuck offers
+    std::vector<unsigned> stuck_; // slots of neighbours with stuck items, or that had some
     unsigned turn_ = 0;           // which lane is looked at first
     std::size_t operations_posted_ = 0;
     coll::survivors world_left_;
@@ -212,15 +215,19 @@ class office {
     int offer_remote(const parcel &p, const offer_words &words);
     void announce(unsigned slot, bool is_offer, bool crowded_lane);
     bool push_stuck();
+    bool push_stuck(unsigned slot, neighbour &n);
+    void stick(unsigned slot, neighbour &n, neighbour::stuck_item item);
+    int send_late(unsigned slot, const parcel &p);
+    bool share_has_room(neighbour &n, std::size_t cost) const;
     void grant(int rank);
 
     request *meet(const pattern &what);
     void unpost(request &r);
     // slot: of the lane that it came through, or no_slot.
-    void arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes);
-    void arrive(request *r, unsigned slot, const pattern &what, const void *data, std::size_t bytes);
-    void arrive_offer(int source, const pattern &what, const offer_words &words);
-    void arrive_offer(request *r, int source, const pattern &what, const offer_words &words);
+    void arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes) noexcept;
+    void arrive(request *r, unsigned slot, const pattern &what, const void *data, std::size_t bytes) noexcept;
+    void arrive_offer(int source, const pattern &what, const offer_words &words) noexcept;
+    void arrive_offer(request *r, int source, const pattern &what, const offer_words &words) noexcept;
     void hand_out(letter *l, request &r);
     void meet_offer(request &r, int source, const offer_words &words);
     void finish(request &r, int status);

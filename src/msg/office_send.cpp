@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages that leave: through the lane inside the node, as frames to other nodes, by hand to the own rank.
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "base/full_fence.hpp"
 #include "msg/office.hpp"
 #include "msg/settings.hpp"
 
+#include <memory>
 #include <sched.h>
+#include <utility>
 
 namespace onesea::msg {
 namespace {
@@ -49,7 +52,9 @@ int office::send_eager(const parcel &p)
         else
             __builtin_ia32_pause();
     }
-    return must_offer;
+    const int s = send_late(slot, p);
+    if (s == SEA_OK) core::wake_dispatcher_soon();
+    return s;
 }
 
 int office::send_self(const parcel &p)
@@ -61,24 +66,47 @@ int office::send_self(const parcel &p)
     return SEA_OK;
 }
 
+// Our share of the rank's memory.
+bool office::share_has_room(neighbour &n, std::size_t cost) const
+{
+    if (n.charged + cost - n.released_seen <= share_) return true;
+    n.released_seen = n.out.control().released.load(std::memory_order_acquire);
+    return n.charged + cost - n.released_seen <= share_;
+}
+
 int office::send_local(unsigned slot, const parcel &p)
 {
     bool crowded_lane;
     {
         guard held(lock_);
         neighbour &n = neighbour_at(slot);
-        if (!n.stuck.empty()) return must_offer;
         const std::size_t cost = charge(p.bytes);
-        if (n.charged + cost - n.released_seen > share_) {
-            n.released_seen = n.out.control().released.load(std::memory_order_acquire);
-            if (n.charged + cost - n.released_seen > share_) return must_offer;
-        }
-        if (!n.out.push({lane_message, p.tag, p.team, p.bytes, p.data})) return lane_full;
+        if (!share_has_room(n, cost)) return must_offer;
+        push_stuck(slot, n);
+        if (!n.stuck.empty() || !n.out.push({lane_message, p.tag, p.team, p.bytes, p.data})) return lane_full;
         n.charged += cost;
         crowded_lane = n.out.more_than_half_full();
     }
     core::count_message(p.rank, p.bytes);
     announce(slot, false, crowded_lane);
+    return SEA_OK;
+}
+
+// The lane has no room, but the rank has: a copy waits here until its dispatcher has been at the lane. So small
+// messages need no receive, whoever gets a processor first.
+int office::send_late(unsigned slot, const parcel &p)
+{
+    {
+        guard held(lock_);
+        auto copy = std::make_unique_for_overwrite<std::byte[]>(p.bytes);
+        neighbour &n = neighbour_at(slot);
+        if (!share_has_room(n, charge(p.bytes))) return must_offer;
+        n.charged += charge(p.bytes);
+        if (p.bytes) copy_bytes(copy.get(), p.data, p.bytes);
+        stick(slot, n, {{lane_message, p.tag, p.team, p.bytes, nullptr}, {}, std::move(copy)});
+    }
+    core::count_message(p.rank, p.bytes);
+    announce(slot, false, true);
     return SEA_OK;
 }
 
@@ -110,7 +138,8 @@ void office::send(core::engine_held_t held, const parcel &p, std::uint64_t id)
         s = send_remote(held, p);
     else if (p.bytes <= lane_eager_)
         s = send_local(*slot, p);
-    if (s == must_offer || s == lane_full)
+    if (s == lane_full) s = send_late(*slot, p);
+    if (s == must_offer)
         offer(p, id);
     else
         core::end_external(held, id, s);
@@ -137,31 +166,40 @@ void office::offer_local(unsigned slot, shm::lane_item item, const offer_words &
         guard held(lock_);
         neighbour &n = neighbour_at(slot);
         item.data = &words;
-        if (!n.stuck.empty() || !n.out.push(item)) {
-            n.stuck.push_back({item, words});
-            if (n.stuck.size() == 1) stuck_.push_back(slot);
-        }
+        if (!n.stuck.empty() || !n.out.push(item)) stick(slot, n, {item, words, nullptr});
     }
     announce(slot, true, true);
 }
 
-// Offers that found the lane full, as far as there is room now.
+void office::stick(unsigned slot, neighbour &n, neighbour::stuck_item item)
+{
+    n.stuck.push_back(std::move(item));
+    if (!std::exchange(n.listed, true)) stuck_.push_back(slot);
+}
+
+// As far as there is room now.
+bool office::push_stuck(unsigned slot, neighbour &n)
+{
+    bool pushed = false;
+    while (!n.stuck.empty()) {
+        neighbour::stuck_item &s = n.stuck.front();
+        s.item.data = s.copy ? static_cast<const void *>(s.copy.get()) : &s.words;
+        if (!n.out.push(s.item)) break;
+        n.stuck.pop_front();
+        pushed = true;
+    }
+    if (pushed) announce(slot, true, true);
+    return pushed;
+}
+
 bool office::push_stuck()
 {
     bool any = false;
     for (std::size_t i = 0; i < stuck_.size();) {
         neighbour &n = *neighbours_[stuck_[i]];
-        bool pushed = false;
-        while (!n.stuck.empty()) {
-            neighbour::stuck_offer &o = n.stuck.front();
-            o.item.data = &o.words;
-            if (!n.out.push(o.item)) break;
-            n.stuck.pop_front();
-            pushed = true;
-        }
-        any |= pushed;
-        if (pushed) announce(stuck_[i], true, true);
+        any |= push_stuck(stuck_[i], n);
         if (n.stuck.empty()) {
+            n.listed = false;
             stuck_[i] = stuck_.back();
             stuck_.pop_back();
         } else {
