@@ -240,7 +240,7 @@ void channel_end::on_data(std::span<const std::byte> payload)
         ++messages_;
         bytes_ += payload.size();
         store(taken, payload.data(), payload.size());
-        return tell_room();
+        return advance(); // a close may have waited behind it
     }
     arrival a;
     a.bytes = payload.size();

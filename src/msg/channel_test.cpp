@@ -481,6 +481,29 @@ TEST(channel, notes_that_make_no_sense_are_survived)
 }
 
 // Random channels between four ranks: sends and receives of random sizes at random moments, then both ends are closed.
+// A receiver that wants so many messages and no more. The sender is told, though it has sent more than there is room
+// for.
+TEST(channel, a_close_behind_a_receive_is_carried_out_when_a_short_message_has_come)
+{
+    for (const int sent : {1, 200}) {
+        pair p;
+        auto small = message(10, 1);
+        std::vector<std::byte> buffer(10);
+        const auto received = p.b.receive(p.to, buffer, nullptr), closing = p.b.close(p.to);
+        p.all.settle();
+        std::vector<std::uint64_t> ops;
+        for (int i = 0; i < sent; ++i) ops.push_back(p.a.send(p.from, small));
+        const auto last = p.a.close(p.from);
+        p.all.settle();
+        EXPECT_EQ(SEA_OK, p.b.status(received));
+        EXPECT_EQ(SEA_OK, p.b.status(closing));
+        EXPECT_EQ(SEA_OK, p.a.status(ops.front()));
+        EXPECT_EQ(sent > 1 ? SEA_ERR_STATE : SEA_OK, p.a.status(ops.back()));
+        EXPECT_EQ(SEA_OK, p.a.status(last));
+        EXPECT_EQ(0u, p.a.table.ends() + p.b.table.ends());
+    }
+}
+
 TEST(channel, random_traffic_by_seed_is_in_order_and_leaves_nothing)
 {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
