@@ -15,7 +15,8 @@
  *
  * Status. Every int-returning call gives SEA_OK (0) or a negative status unless it says otherwise; outputs are written
  * only on success. sea_last_error() tells what happened in words. An operation that fails after its call returned
- * reports through its handle; without a handle, through the next fence that covers it.
+ * reports through its handle; without a handle, through the next fence that covers it. SEA_ERR_MEMORY tells of what the
+ * call itself needs; a process that has no memory for what is sent to it ends.
  *
  * Threads. Any thread may call any function at any time after sea_init() returned, except where a function says
  * otherwise. Handlers of active messages run one at a time, on whichever thread makes progress.

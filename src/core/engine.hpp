@@ -261,8 +261,9 @@ inline constexpr nanoseconds longest_silence = 5'000'000'000;
 
 // ---- progress.cpp ----
 
-// One round over the transports; under the lock. True if anything happened.
-bool progress_once();
+// One round over the transports; under the lock. True if anything happened. What throws there ends the process, as it
+// does on the dispatcher: nobody could go on with what has come by half.
+bool progress_once() noexcept;
 // The same, and handlers, for calls that look once.
 void poll_round(locked &lock);
 // For calls that found what they wait for and go back to a program, which may compute for long now: whether what is

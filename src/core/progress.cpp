@@ -159,7 +159,7 @@ locked enter()
     return lock;
 }
 
-bool progress_once()
+bool progress_once() noexcept
 {
     auto &e = engine();
     nanoseconds now = e.sleep.last_look = now_ns();

@@ -35,12 +35,9 @@ struct letter final : arrival {
 
     std::byte *data() { return reinterpret_cast<std::byte *>(this + 1); }
 
-    // With room for so many bytes of data; nullptr: no memory.
-    static letter *make(std::size_t room)
-    {
-        void *memory = ::operator new(sizeof(letter) + room, std::nothrow);
-        return memory ? new (memory) letter : nullptr;
-    }
+    // With room for so many bytes of data. Without memory the process ends: what has come can be neither kept nor given
+    // back.
+    static letter *make(std::size_t room);
     static void destroy(letter *l)
     {
         l->~letter();

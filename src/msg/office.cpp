@@ -152,13 +152,13 @@ void office::forget(letter *l)
     letter::destroy(l);
 }
 
-void office::arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes)
+void office::arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes) noexcept
 {
     arrive(meet(what), slot, what, data, bytes);
 }
 
 // r: who receives it, or nullptr.
-void office::arrive(request *r, unsigned slot, const pattern &what, const void *data, std::size_t bytes)
+void office::arrive(request *r, unsigned slot, const pattern &what, const void *data, std::size_t bytes) noexcept
 {
     if (r) {
         r->source = what.source;
@@ -178,26 +178,24 @@ void office::arrive(request *r, unsigned slot, const pattern &what, const void *
         return finish(*r, r->good_status());
     }
     letter *l = letter::make(bytes);
-    if (!l) throw std::bad_alloc();
     l->what = what;
     l->bytes = bytes;
     if (bytes) copy_bytes(l->data(), data, bytes);
     keep(l);
 }
 
-void office::arrive_offer(int source, const pattern &what, const offer_words &words)
+void office::arrive_offer(int source, const pattern &what, const offer_words &words) noexcept
 {
     arrive_offer(meet(what), source, what, words);
 }
 
-void office::arrive_offer(request *r, int source, const pattern &what, const offer_words &words)
+void office::arrive_offer(request *r, int source, const pattern &what, const offer_words &words) noexcept
 {
     if (r) {
         r->tag = what.tag;
         return meet_offer(*r, source, words);
     }
     letter *l = letter::make(0);
-    if (!l) throw std::bad_alloc();
     l->what = what;
     l->bytes = words.bytes;
     l->stays = true;

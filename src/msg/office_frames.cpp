@@ -110,7 +110,6 @@ void office::first_frame(remote &from, const core::upper_frame &f)
         from.filling = r;
     } else {
         letter *l = letter::make(length);
-        if (!l) throw std::bad_alloc();
         l->what = what;
         l->bytes = length;
         l->whole = false;
