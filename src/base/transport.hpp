@@ -36,6 +36,7 @@ struct outgoing {
     const void *payload = nullptr; // cut into frames of at most max_frame(); head.position grows with it
     std::size_t bytes = 0;
     bool borrow = false;  // payload stays valid until settled; otherwise it is copied, at most max_copied_frame()
+    bool whole = false;   // is not cut, though it is borrowed: at most max_copied_frame()
     bool ordered = false; // delivered after everything sent earlier to that rank
     bool notice = false;  // the peer learns that earlier frames were executed only together with, or after, this one
     delivery *done = nullptr;

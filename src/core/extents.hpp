@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far segments of other nodes reach. A put that is longer than a frame is cut, and no piece of it may be written
+// How far segments of other nodes reach. A long put is cut into frames, and no piece of it may be written
 // if the whole does not fit. So the origin asks the target once where the segment ends, before it sends the first such
 // put into it. Each piece is checked at the target again, but only for itself: where the answer is stale, since a
 // shorter allocation has taken the place of the one that it told of, a put that leaves it may reach the next one.

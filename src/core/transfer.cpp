@@ -120,6 +120,22 @@ std::unique_ptr<std::byte[]> copied(const void *source, std::size_t bytes)
     return copy;
 }
 
+// Shorter ones go in one frame, of which the target executes all or nothing. Longer ones are cut where a packet is
+// full, if they are not copied.
+constexpr std::size_t whole_limit = 8192;
+
+// Is it copied while the call runs?
+bool copies(const operation *op, std::size_t bytes)
+{
+    const bool early = op->call_waits || (op->at_leisure && !op->signals.empty());
+    return bytes <= (early ? copy_limit : copy_limit_nowait);
+}
+
+bool goes_in_one_frame(const operation *op, transport &t, int rank, std::size_t bytes)
+{
+    return (bytes <= whole_limit || copies(op, bytes)) && t.fits_frame(rank, bytes);
+}
+
 void send_put(operation *op, place target, const void *source, std::size_t bytes, bool ordered)
 {
     transport *t = engine().route(target.rank);
@@ -131,11 +147,11 @@ void send_put(operation *op, place target, const void *source, std::size_t bytes
     m.head.position = target.position;
     m.payload = source;
     m.bytes = bytes;
-    const bool copy = op->call_waits || (op->at_leisure && !op->signals.empty());
-    const bool fits = t->fits_frame(target.rank, bytes), in_place = bytes > (copy ? copy_limit : copy_limit_nowait);
+    const bool fits = goes_in_one_frame(op, *t, target.rank, bytes), in_place = !copies(op, bytes);
     m.borrow = in_place || !fits;
+    m.whole = in_place && fits;
     if (m.borrow && !in_place) m.payload = op->copies.emplace_back(copied(source, bytes)).get();
-    m.more = !op->signals.empty() && (fits || !in_place);
+    m.more = !op->signals.empty() && (t->fits_frame(target.rank, bytes) || !in_place);
     m.ordered = ordered || m.more; // as the signals are: what is unordered goes in other packets
     op->local_at_end |= in_place;
     m.at_leisure = op->at_leisure && !op->local_at_end;
@@ -152,7 +168,7 @@ void start_put(operation *op, place target, const void *source, std::size_t byte
     if (keeps_order_natively(op, ordered) &&
         done_natively(op, native_put(target, source, bytes), target, bytes) != not_native)
         return;
-    if (t->fits_frame(target.rank, bytes) || extent_known(target, bytes))
+    if (goes_in_one_frame(op, *t, target.rank, bytes) || extent_known(target, bytes))
         return send_put(op, target, source, bytes, ordered);
     check_extent(op, target, bytes, [=](operation *o) { send_put(o, target, source, bytes, ordered); });
 }

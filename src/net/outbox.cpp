@@ -157,9 +157,10 @@ bool outbox::add_part(bundle &to, item &from, std::size_t limit, bool by_pages)
     long_message &m = *from.message;
     const std::size_t left = m.message.bytes - m.cut;
     const std::size_t room = to.bytes + frame_bytes < limit ? limit - to.bytes - frame_bytes : 0;
-    if (to.parts.size() == most_parts || (room < left && to.bytes && room < least_part)) return false;
+    const bool too_long = room < left && to.bytes && (room < least_part || m.message.whole);
+    if (to.parts.size() == most_parts || too_long) return false;
     const std::byte *const data = static_cast<const std::byte *>(m.message.payload) + m.cut;
-    std::size_t bytes = std::min(left, room & ~std::size_t(7));
+    std::size_t bytes = m.message.whole ? left : std::min(left, room & ~std::size_t(7));
     if (by_pages && bytes < left) bytes = cut_by_pages(data, bytes, to.bytes + frame_bytes + header_bytes);
     const std::size_t pad = padded(bytes) - bytes;
     frame head = m.message.head;

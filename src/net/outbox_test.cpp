@@ -139,6 +139,23 @@ TEST(outbox, fills_datagrams_with_the_end_of_one_long_message_and_the_beginning_
     for (unsigned i = 0; i < 50; ++i) EXPECT_EQ(std::memcmp(memory.data() + 4096 * i, data.data(), 4096), 0);
 }
 
+TEST(outbox, does_not_cut_what_is_to_be_executed_whole)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    const auto data = noise(3000, 1);
+    constexpr std::size_t room = 8000, each = frame_bytes + 3000;
+    for (unsigned i = 0; i < 10; ++i) {
+        outgoing m = message(3000 * i, data, nullptr, true);
+        m.whole = true;
+        box.push(m, room);
+    }
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(box.take(room)->bytes, 2 * each) << "a third does not fit";
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(box.take(limit)->bytes, each) << "goes in parts, but as one frame";
+    EXPECT_TRUE(box.empty());
+    EXPECT_EQ(box.bytes(), 0u);
+}
+
 TEST(outbox, keeps_ordered_messages_out_of_the_bundles_of_others)
 {
     bundle_pool pool;

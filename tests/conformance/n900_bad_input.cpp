@@ -144,6 +144,28 @@ LIGHT_STEP(902, lengths_larger_than_memory_are_refused)
     f.check(t);
 }
 
+// However full the packet was in which it goes.
+STEP(909, a_put_that_leaves_its_memory_writes_nothing_behind_others_in_its_packet)
+{
+    field f(t);
+    place target(kind::heap, 2 * room);
+    const std::vector<sea_addr> targets = t.exchange(target.address());
+    const std::vector<unsigned char> data(2 * room, 0xee);
+    sea_opts nowait = SEA_OPTS_INIT;
+    nowait.flags = SEA_NOWAIT;
+    for (int peer : t.peers()) {
+        const std::size_t i = std::size_t(peer);
+        for (const std::size_t bytes : {std::size_t(1100), std::size_t(5000), room, 2 * room})
+            for (int before = 20; before < 40; ++before) {
+                for (int n = 0; n < before; ++n) CHECK_OK(sea_put(targets[i], data.data(), bytes, &nowait));
+                CHECK_STATUS(SEA_ERR_ADDRESS, blocking_outcome(peer, [&] {
+                                 return sea_put(f.owns[i] + 8, data.data(), std::max(room, bytes), &nowait);
+                             }));
+            }
+    }
+    f.check(t);
+}
+
 LIGHT_STEP(903, null_unknown_flags_and_wrong_sizes_are_refused)
 {
     field f(t);
