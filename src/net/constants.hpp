@@ -61,7 +61,8 @@ constexpr std::size_t fragments_of(std::size_t copied)
 // ---- Sharing packets ----
 inline constexpr std::size_t copy_limit = 1024; // borrowed payloads up to this are copied, so that they share packets
 inline constexpr unsigned least_train = 4;      // datagrams: a window that is smaller gives up no more than that
-inline constexpr unsigned most_doubts = 12;     // each doubles the packets without a loss before there are trains
+inline constexpr std::uint16_t most_told_whole = UINT16_MAX; // trains in a row
+inline constexpr unsigned most_doubts = 12;        // each doubles the packets without a loss before there are trains
 inline constexpr std::uint32_t forgive_after = 64; // times as many packets end a doubt
 inline constexpr std::size_t most_lazy = 1024;     // bytes of lazy messages; more go by themselves
 inline constexpr std::size_t most_parts = 16;      // long messages that share a packet

@@ -401,6 +401,30 @@ TEST(hostile, a_flood_in_the_name_of_nobody_or_of_old_packets_is_left_to_the_ker
     EXPECT_EQ(again.sinks[1].frames, 1u);
 }
 
+// Nothing that comes behind it says so.
+TEST(hostile, beginnings_of_trains_that_never_end_are_counted_and_left_to_the_kernel)
+{
+    for (const unsigned more : {0u, unsigned(packet_flags::more)}) {
+        SCOPED_TRACE(more);
+        pair p("127.0.0.1", secure_mode::auth, 1500);
+        plain_socket stranger;
+        packet_header h;
+        h.flags = std::uint8_t(packet_flags::bundle | packet_flags::first | more);
+        h.job_tag = impostor::config(0, 1, 1).job_tag;
+        h.target = 1;
+        h.train = more ? 1000 : 60'000;
+        bytes packet = noise(1000);
+        write_header(packet.data(), h);
+        flood_clock clock;
+        for (int n = 0; n < 30'000 && p.drops(1).kept_out == 0; ++n) {
+            send_to(stranger.fd(), p.sockets[1].port, packet);
+            p.ends[1]->poll(clock.next());
+        }
+        EXPECT_GT(p.drops(1).not_ours, flood_guard::many);
+        EXPECT_GT(p.drops(1).kept_out, 0u);
+    }
+}
+
 TEST(hostile, who_joins_during_a_flood_gets_in)
 {
     pair p("127.0.0.1", secure_mode::auth, 1500);

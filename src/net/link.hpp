@@ -109,7 +109,12 @@ class link {
     // The newest bundle ended within a message: the sender has more to send.
     bool rest_follows() const { return rest_follows_; }
     // That packet was a train, and has come in one piece; or it was split, though it might have.
-    void note_train(bool whole) { whole_in_ = std::uint16_t(whole ? whole_in_ + (whole_in_ < UINT16_MAX) : 0); }
+    void note_train(bool whole) { whole_in_ = std::uint16_t(whole ? whole_in_ + (whole_in_ < most_told_whole) : 0); }
+    // The kernel does not cut sends, or not any more.
+    void make_no_trains()
+    {
+        if (std::exchange(config_.trains, false)) adapt_to_path();
+    }
     // All that had arrived has been taken in: acknowledgements that are due go now.
     void end_of_burst();
     // Something to send is expected within hold_limit: what is due waits so long for it.
@@ -239,9 +244,10 @@ class link {
     unsigned parts_of(const bundle &b) const { return unsigned((b.bytes + most_in_part() - 1) / most_in_part()); }
     bool needs_train(const bundle &b) const { return b.bytes > most_in_datagram(); }
     void adapt_to_path();
+    std::uint32_t enough_for_bare() const { return std::max<std::uint32_t>(config_.trust / 8, 1); }
     bool goes_bare() const
     {
-        return cipher_.mode() == secure_mode::auth && bare_.holds(std::max<std::uint32_t>(config_.trust / 8, 1));
+        return config_.trains && cipher_.mode() == secure_mode::auth && bare_.holds(enough_for_bare());
     }
     std::size_t most_packed() const;
     bool lends() const; // long pieces of its packets may go without being copied

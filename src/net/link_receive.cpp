@@ -279,7 +279,7 @@ void link::suspect(sent_packet &p, std::uint64_t now)
 {
     p.state = sent_packet::lost;
     p.suspicion = trust_.suspect(config_.trust);
-    if (p.bare) bare_.lost();
+    p.bare = p.bare && bare_.lost(enough_for_bare());
     if (congestion_.lost(p.at, now)) reordering_.round_with_loss();
     in_flight_ -= p.charge;
     ++counts_.packets_lost;
@@ -310,7 +310,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
     ack_notices_ = ack.fixed.notices;
     if (ack.fixed.largest >= largest_acked_) { // no newer one has overtaken it
         peer_grant_ = std::max<std::uint32_t>(ack.fixed.window, least_grant);
-        bare_.told(ack.fixed.whole);
+        bare_.told(ack.fixed.whole, enough_for_bare());
     }
     bool any = false;
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number <= ack.fixed.largest; ++i) {
@@ -332,7 +332,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         if (in_words && !told) { // a probe brought its bundle
             trust_.lost(config_.trust);
             congestion_.confirm();
-            if (p.bare) bare_.lost();
+            if (p.bare) bare_.lost(enough_for_bare());
         }
         packet_acked(p, now);
         any = true;

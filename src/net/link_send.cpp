@@ -262,12 +262,13 @@ bool link::build(std::uint64_t now, datagram *result)
     if (bundle *b = next_bundle(now)) {
         if (b->bytes > most_content_) { // put together before the path lost some
             send_in_parts(b);
-            return build_again(now, result);
+            if (build_again(now, result)) return true;
+        } else {
+            bool last = !front_may_go(now) || fills_own_window(b->bytes);
+            bool often = !b->parts.empty() && b->number % 64 == 63;
+            build_packet(b, 0, now, often || (last && (b->asks || hurried_ || !outbox_.empty())), result);
+            return true;
         }
-        bool last = !front_may_go(now) || fills_own_window(b->bytes);
-        bool often = !b->parts.empty() && b->number % 64 == 63;
-        build_packet(b, 0, now, often || (last && (b->asks || hurried_ || !outbox_.empty())), result);
-        return true;
     }
     if (!has_queued()) flushed_ = false;
     const bool asks = hurried_ && outbox_.empty();

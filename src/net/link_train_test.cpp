@@ -114,6 +114,29 @@ TEST(link, makes_bare_trains_where_trains_come_in_one_piece)
     }
 }
 
+// Another path has shown that the kernel does not cut sends there.
+TEST(link, makes_no_trains_any_more_when_the_kernel_cuts_no_sends)
+{
+    auto w = with_trains();
+    w->net.join_trains(true);
+    const auto exchange = [&] {
+        for (int i = 0; i < 4; ++i) {
+            w->a.ask(400'000, true, false, false);
+            ASSERT_TRUE(w->finish());
+        }
+    };
+    exchange();
+    const auto before = w->net.bare();
+    EXPECT_GT(before, 10u);
+    w->net.at(0).make_no_trains();
+    EXPECT_LE(w->net.at(0).max_copied_frame(), 1472u);
+    const std::uint64_t packets = w->net.at(0).counts().packets_out;
+    exchange();
+    EXPECT_EQ(w->net.bare(), before);
+    EXPECT_GT(w->net.at(0).counts().packets_out - packets, 4u * 400'000 / 1472);
+    w->expect_all_good();
+}
+
 TEST(link, makes_no_bare_trains_that_no_tag_of_their_own_proves)
 {
     for (const auto mode : {secure_mode::off, secure_mode::encrypt}) {

@@ -123,6 +123,7 @@ void net_transport::hurry(int rank, bool answers)
 
 void net_transport::pump(peer &p, nanoseconds now)
 {
+    if (!io_.gso()) p.link->make_no_trains();
     const std::size_t most = std::min(gso_bytes, p.link->most_in_one_send());
     p.waits = now < blocked_until_ && p.link->may_build();
     any_waits_ |= p.waits;

@@ -190,6 +190,7 @@ bool net_transport::take_all(nanoseconds now)
         if (got < worth_another || sink_.may_go_on()) break;
         bytes += got;
     }
+    drops_.not_ours += trains_.take_unfinished();
     if (any) expecting_until_ = now + expecting_time;
     if (!any && faults_.active()) faults_.release(deliver);
     return any;

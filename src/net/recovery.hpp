@@ -192,26 +192,40 @@ class path_trust {
 // loss of a bare one of twice as many more.
 class bare_trust {
   public:
-    bool holds(std::uint32_t enough) const { return std::uint64_t(whole_ - from_) >= std::uint64_t(enough) << losses_; }
+    bool holds(std::uint32_t enough) const { return since_ >= wanted(enough); }
 
-    void told(std::uint32_t whole) // in a row now
+    // Where no more can be told each time counts for one.
+    void told(std::uint32_t whole, std::uint32_t enough) // in a row now
     {
-        if (whole < whole_) from_ = 0;
-        whole_ = std::uint16_t(std::min<std::uint32_t>(whole, UINT16_MAX));
+        whole = std::min<std::uint32_t>(whole, most_told_whole);
+        const bool split = whole < whole_;
+        const std::uint32_t more = split ? whole : std::max<std::uint32_t>(whole - whole_, whole == most_told_whole);
+        since_ = std::uint16_t(std::min<std::uint32_t>((split ? 0 : since_) + more, UINT16_MAX));
+        whole_ = std::uint16_t(whole);
+        if (losses_ && since_ >= wanted(enough, forgive_after)) --losses_;
     }
-    void lost()
+    // True: it counts, as the first one of those that were lost at a time does.
+    bool lost(std::uint32_t enough)
     {
-        from_ = whole_;
-        if (losses_ < most_doubts) ++losses_;
+        const bool counts = holds(enough) && losses_ < most_doubts;
+        losses_ += counts;
+        since_ = 0;
+        return counts;
     }
-    void was_late()
+    void was_late() // one that counted
     {
         if (losses_ > 0) --losses_;
     }
 
   private:
-    std::uint16_t whole_ = 0, from_ = 0;
+    std::uint16_t since_ = 0; // the last loss, so many
+    std::uint16_t whole_ = 0;
     std::uint8_t losses_ = 0;
+
+    std::uint64_t wanted(std::uint32_t enough, std::uint32_t times = 1) const
+    {
+        return std::min<std::uint64_t>((std::uint64_t(enough) << losses_) * times, UINT16_MAX);
+    }
 };
 
 } // namespace onesea::net

@@ -301,34 +301,68 @@ TEST(path_trust, lasts_however_much_comes)
 
 TEST(bare_trust, holds_when_so_many_have_come_whole_in_a_row_and_twice_as_many_after_each_loss)
 {
+    constexpr std::uint32_t few = 32;
     bare_trust t;
-    EXPECT_FALSE(t.holds(32));
-    t.told(31);
-    EXPECT_FALSE(t.holds(32));
-    t.told(32);
-    EXPECT_TRUE(t.holds(32));
-    t.lost();
-    EXPECT_FALSE(t.holds(32));
-    t.told(32 + 63);
-    EXPECT_FALSE(t.holds(32));
-    t.told(32 + 64);
-    EXPECT_TRUE(t.holds(32));
-    t.told(3); // one was split
-    EXPECT_FALSE(t.holds(32));
-    t.told(64);
-    EXPECT_TRUE(t.holds(32));
-    t.lost();
+    EXPECT_FALSE(t.holds(few));
+    t.told(31, few);
+    EXPECT_FALSE(t.holds(few));
+    t.told(32, few);
+    EXPECT_TRUE(t.holds(few));
+    EXPECT_TRUE(t.lost(few));
+    EXPECT_FALSE(t.holds(few));
+    t.told(32 + 63, few);
+    EXPECT_FALSE(t.holds(few));
+    t.told(32 + 64, few);
+    EXPECT_TRUE(t.holds(few));
+    t.told(3, few); // one was split
+    EXPECT_FALSE(t.holds(few));
+    t.told(64, few);
+    EXPECT_TRUE(t.holds(few));
+    EXPECT_TRUE(t.lost(few));
     t.was_late();
-    t.told(64 + 64);
-    EXPECT_TRUE(t.holds(32));
+    t.told(64 + 64, few);
+    EXPECT_TRUE(t.holds(few));
 }
 
-TEST(bare_trust, does_not_come_of_a_peer_that_tells_of_more_than_can_be_counted)
+// A full queue drops many at once.
+TEST(bare_trust, counts_losses_at_a_time_as_one)
 {
+    constexpr std::uint32_t few = 32;
     bare_trust t;
-    t.told(UINT32_MAX);
-    EXPECT_TRUE(t.holds(32));
-    t.lost();
-    t.told(UINT32_MAX);
-    EXPECT_FALSE(t.holds(32));
+    t.told(1000, few);
+    EXPECT_TRUE(t.lost(few));
+    for (int i = 0; i < 20; ++i) EXPECT_FALSE(t.lost(few));
+    t.told(1000 + 64, few);
+    EXPECT_TRUE(t.holds(few));
+}
+
+TEST(bare_trust, comes_back_however_many_have_come_and_forgets_old_losses)
+{
+    constexpr std::uint32_t few = 32;
+    bare_trust t;
+    std::uint32_t whole = 1000;
+    t.told(whole, few);
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_TRUE(t.lost(few));
+        t.told(whole += few << (i + 1), few);
+        EXPECT_TRUE(t.holds(few));
+    }
+    for (int i = 0; i < 500'000; ++i) t.told(++whole, few);
+    EXPECT_TRUE(t.lost(few));
+    for (unsigned i = 0; i < 2 * few; ++i) t.told(++whole, few);
+    EXPECT_TRUE(t.holds(few)) << "as after the first";
+}
+
+TEST(bare_trust, counts_on_where_a_peer_can_tell_of_no_more)
+{
+    constexpr std::uint32_t few = 32;
+    bare_trust t;
+    for (const std::uint32_t told : {std::uint32_t(most_told_whole), UINT32_MAX}) {
+        t.told(told, few);
+        EXPECT_TRUE(t.holds(few));
+        EXPECT_TRUE(t.lost(few));
+        EXPECT_FALSE(t.holds(few));
+        for (std::uint32_t i = 0; i < 4 * few; ++i) t.told(told, few);
+        EXPECT_TRUE(t.holds(few));
+    }
 }

@@ -92,6 +92,7 @@ train_collector::place &train_collector::place_for(std::uint32_t source)
 train_collector::place &train_collector::begin(const packet_header &first)
 {
     place &p = place_for(first.source);
+    unfinished_ += p.next > 0;
     p.first = first;
     p.next = 0;
     p.bytes = 0;

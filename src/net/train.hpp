@@ -67,6 +67,8 @@ class train_collector {
     void begin_bare(const packet_header &first, std::span<const std::byte> bytes, bool together);
     // What may be more of the bare train that began last.
     result add_bare(std::span<const std::byte> bytes, bool together);
+    // How many have ended without being complete since it was last asked.
+    unsigned take_unfinished() { return std::exchange(unfinished_, 0); }
     void rest(); // gives back the memory of trains that are over
 
   private:
@@ -79,7 +81,7 @@ class train_collector {
         std::vector<std::uint64_t> memory;
     };
     std::array<place, places> places_;
-    unsigned turn_ = 0;
+    unsigned turn_ = 0, unfinished_ = 0;
     place *bare_ = nullptr; // began last
 
     place &begin(const packet_header &first);
