@@ -114,6 +114,7 @@ void sea_abort(int code, const char *text);
  * removes the limit. A call that runs into it returns SEA_ERR_TIMEOUT; what it had started goes on, but a collective's
  * team has ended then, for all its members (see there). */
 #define SEA_FOREVER (-1.0)
+/* Elsewhere a time below 0 that is not SEA_FOREVER has passed, like 0; here it is SEA_ERR_INVALID. */
 int sea_set_timeout(double seconds);
 
 /* What this thread has given to sea_set_timeout() last, or SEA_FOREVER. Any time. */

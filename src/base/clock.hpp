@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <limits>
 
 namespace onesea {
 
@@ -12,6 +13,17 @@ inline std::uint64_t now_ns()
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return std::uint64_t(t.tv_sec) * 1'000'000'000u + std::uint64_t(t.tv_nsec);
+}
+
+using nanoseconds = std::uint64_t; // monotonic
+inline constexpr nanoseconds never = std::numeric_limits<nanoseconds>::max();
+
+// The time when so many seconds are over. -1.0 (SEA_FOREVER) never are; others below 0 are of a time that has just
+// passed.
+inline nanoseconds deadline_after(double seconds, nanoseconds now = now_ns())
+{
+    if (seconds == -1.0 || seconds > 1e9) return never;
+    return seconds > 0 ? now + nanoseconds(seconds * 1e9) : now;
 }
 
 } // namespace onesea

@@ -6,6 +6,7 @@
 // and `delivery::settled` under it. The functions marked [any] are called by any thread without a lock.
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/frame.hpp"
 #include "base/profile.hpp"
 #include "onesea.h"
@@ -14,14 +15,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 
 namespace onesea {
-
-using nanoseconds = std::uint64_t; // of base/clock.hpp: monotonic
-inline constexpr nanoseconds never = std::numeric_limits<nanoseconds>::max();
 
 // Told once when every byte of a message has been executed at the target (SEA_OK), or will never be known to
 // (SEA_ERR_DEAD, SEA_ERR_LINK). Embedded in its owner; not copied.

@@ -285,7 +285,6 @@ void notify_progress();
 // Sleeps until something may have changed: in ppoll for all, or behind the thread that does so. True: ready() was true,
 // looked at once more when neighbours had been told to ring, since what they wrote before rings nobody.
 bool block(locked &lock, nanoseconds until, function_ref<bool()> ready);
-nanoseconds deadline_after(double seconds);
 
 // ---- dispatcher.cpp ----
 void start_dispatcher();

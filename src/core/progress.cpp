@@ -466,13 +466,6 @@ int wait_watched(locked &lock, function_ref<bool()> ready, nanoseconds deadline)
     return wait(lock, ready, deadline, never, true);
 }
 
-nanoseconds deadline_after(double seconds)
-{
-    if (seconds < 0) return never;
-    double limit = seconds * 1e9;
-    return limit > 1e18 ? never : now_ns() + nanoseconds(limit);
-}
-
 nanoseconds thread_deadline() { return deadline_after(time_limit); }
 
 namespace {
@@ -538,6 +531,8 @@ using namespace onesea::core;
 int sea_set_timeout(double seconds)
 {
     if (std::isnan(seconds)) return fail(SEA_ERR_INVALID, "sea_set_timeout: the time is not a number");
+    if (seconds < 0 && seconds != SEA_FOREVER)
+        return fail(SEA_ERR_INVALID, "sea_set_timeout: {} seconds are no time", seconds);
     time_limit = seconds;
     return SEA_OK;
 }

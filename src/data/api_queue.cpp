@@ -19,12 +19,6 @@ namespace {
 constexpr nanoseconds first_look = 5'000'000, longest_look = 100'000'000; // in case that a wake was lost
 constexpr nanoseconds lock_time = 1'000'000'000, answer_time = 10'000'000'000;
 
-nanoseconds after(nanoseconds now, double seconds)
-{
-    const double limit = seconds * 1e9;
-    return seconds < 0 || limit > 1e18 ? never : now + nanoseconds(limit);
-}
-
 struct queue_call {
     const char *function;
     sea_addr at;
@@ -43,7 +37,7 @@ struct queue_call {
     {
         if (std::isnan(seconds)) return fail(SEA_ERR_INVALID, "{}: the time is not a number", function);
         nanoseconds now = now_ns(), look = first_look;
-        const nanoseconds deadline = after(now, seconds);
+        const nanoseconds deadline = deadline_after(seconds, now);
         c.result = room_of(*r);
         c.unanswered = SEA_ERR_LINK;
         a.rank = core::own_rank();

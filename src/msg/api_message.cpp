@@ -228,6 +228,7 @@ int wait_to_see(const char *function, sea_team team, int member, int tag, sea_me
     if (int s = find(function, team, member, true, &l.from)) return s;
     if (int s = check_tag(function, tag, true)) return s;
     if (std::isnan(seconds)) return fail(SEA_ERR_INVALID, "{}: the time is not a number", function);
+    if (seconds < 0 && seconds != SEA_FOREVER) seconds = 0; // that has just passed
     l.want = {l.from.name, l.from.rank, tag};
     l.info = info;
     l.number = number;

@@ -393,7 +393,7 @@ class office::looking {
 
 void office::wait_for_arrival(const sight &of, bool (*ready)(void *), void *argument, double seconds)
 {
-    const nanoseconds deadline = seconds < 0 ? never : now_ns() + nanoseconds(std::min(seconds, 1e9) * 1e9);
+    const nanoseconds deadline = deadline_after(seconds);
     const looking here(*this, of);
     core::wait_until(ready, argument, deadline);
 }

@@ -121,6 +121,7 @@ STEP(502, waits_keep_their_time)
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait(g.op, 0.1));
         CHECK(now() - began >= 0.099 && now() - began < 5);
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait(g.op, 0));
+        CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait(g.op, -1e-6));
         CHECK_OK(sea_test(g.op, &done));
         CHECK_EQ(0, done);
         sea_op ops[3] = {SEA_OP_NONE, g.op, SEA_OP_NONE};

@@ -106,6 +106,8 @@ LIGHT_STEP(601, counters_are_set_read_and_taken)
     CHECK_STATUS(SEA_ERR_TIMEOUT, sea_counter_take(&c, 7, 0.1));
     CHECK(now() - began >= 0.099 && now() - began < 5);
     CHECK_STATUS(SEA_ERR_TIMEOUT, sea_counter_wait(&c, 7, 0));
+    CHECK_STATUS(SEA_ERR_TIMEOUT, sea_counter_wait(&c, 7, -1e-6));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_set_timeout(-0.5));
     CHECK_EQ(6, c.value);
     CHECK(sea_timeout() == SEA_FOREVER);
     CHECK_OK(sea_set_timeout(0.01)); // only for calls without a time-out of their own

@@ -109,6 +109,7 @@ STEP(763, message_is_seen_before_it_is_received_and_taken_only_once)
 {
     sea_message_info info{};
     CHECK_STATUS(SEA_ERR_TIMEOUT, sea_message_probe(world, SEA_ANY_SOURCE, 3, nullptr, 0.01));
+    CHECK_STATUS(SEA_ERR_TIMEOUT, sea_message_probe(world, SEA_ANY_SOURCE, 3, nullptr, -1e-6));
     t.sync();
     for (std::size_t bytes : {std::size_t(12), std::size_t(50000), std::size_t(400000)}) {
         auto out = filled(bytes, 3), in = filled(bytes, 4);

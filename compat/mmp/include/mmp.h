@@ -178,8 +178,8 @@ int MP_barrier(void);
  * nothing. Errors: MP_ERR_MEMORY, MP_ERR_INVALID (no bytes). */
 int MP_alloc(size_t bytes, void **memory);
 
-/* Gives it back; NULL is allowed. Sends and receives with it must be complete. MP_finalize() takes all of it away.
- * Errors: MP_ERR_ADDRESS (not what MP_alloc() gave to this rank). */
+/* Gives it back; NULL is allowed. Sends and receives with it must be complete. MP_finalize() takes all of it away;
+ * in a job that sea_init() began, sea_finalize() does. Errors: MP_ERR_ADDRESS (not in this rank's heap). */
 int MP_free(void *memory);
 
 /* ---- Settings, and what there is -------------------------------------------------------------------------------- */
