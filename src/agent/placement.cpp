@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks are numbered in blocks: the first node has the first ones. How many a node gets:
-//   --ppn K           K each, as many nodes as it takes
+//   --ppn K           K each, as many nodes as it takes; not more than a host has slots, if slots were given
 //   slots given       as many as a host has slots, in order; a host without a number has one. Virtual nodes share
 //   theirs otherwise         equal shares, the first nodes one more
 // --nodes M on H hosts: the first M hosts if M <= H, else each host carries M/H virtual nodes. A node that would have
@@ -68,7 +68,7 @@ std::vector<host_slots> list_nodes(const job_request &r, unsigned ranks)
     return nodes;
 }
 
-std::vector<unsigned> by_slots(const std::vector<host_slots> &nodes, unsigned ranks)
+std::vector<unsigned> by_slots(const job_request &r, const std::vector<host_slots> &nodes, unsigned ranks)
 {
     std::vector<unsigned> shares;
     unsigned left = ranks;
@@ -77,9 +77,11 @@ std::vector<unsigned> by_slots(const std::vector<host_slots> &nodes, unsigned ra
         left -= shares.back();
     }
     if (left)
-        throw request_error(fmt::format("{} ranks do not fit in the {} slots of the hosts; give them more slots or "
-                                        "leave the numbers out",
-                                        ranks, ranks - left));
+        throw request_error(fmt::format("{} ranks do not fit in the {} slots of {}; give them more slots or leave the "
+                                        "numbers out",
+                                        ranks, ranks - left,
+                                        nodes.size() < r.hosts.size() ? fmt::format("--nodes {}", nodes.size())
+                                                                      : std::string("the hosts")));
     return shares;
 }
 
@@ -90,10 +92,15 @@ std::vector<unsigned> shares_of(const job_request &r, const std::vector<host_slo
         if (std::uint64_t(r.per_node) * nodes.size() < ranks)
             throw request_error(
                 fmt::format("{} ranks do not fit on {} nodes with --ppn {}", ranks, nodes.size(), r.per_node));
-        for (std::size_t i = 0, left = ranks; i < shares.size(); left -= shares[i++])
+        for (std::size_t i = 0, left = ranks; i < shares.size(); left -= shares[i++]) {
             shares[i] = unsigned(std::min<std::size_t>(left, r.per_node));
+            if (has_slots(r) && shares[i] > nodes[i].slots)
+                throw request_error(fmt::format("--ppn {}: {} ranks do not fit in the {} {} of a node on {}",
+                                                r.per_node, shares[i], nodes[i].slots,
+                                                nodes[i].slots == 1 ? "slot" : "slots", nodes[i].name));
+        }
     } else if (has_slots(r)) {
-        shares = by_slots(nodes, ranks);
+        shares = by_slots(r, nodes, ranks);
     } else {
         for (std::size_t i = 0; i < shares.size(); ++i)
             shares[i] = unsigned(ranks / shares.size() + (i < ranks % shares.size()));

@@ -96,6 +96,20 @@ TEST(placement, too_many_for_ppn_is_an_error)
     EXPECT_THROW(map_of(request_for(shm::max_slots + 1)), request_error);
 }
 
+TEST(placement, ranks_of_ppn_are_at_most_what_a_host_has_slots)
+{
+    EXPECT_EQ(map_of(request_for(0, 0, 2, "a:2,b:3")), "a=0-1 b=2-3 ");
+    EXPECT_EQ(map_of(request_for(3, 0, 2, "a:2,b:1")), "a=0-1 b=2 ");
+    EXPECT_THROW(map_of(request_for(0, 0, 2, "a:2,b")), request_error);
+    EXPECT_THROW(map_of(request_for(0, 4, 2, "a:4,b:3")), request_error);
+    try {
+        map_of(request_for(4, 1, 0, "a:2,b:2"));
+        FAIL() << "the second host is left out";
+    } catch (const request_error &e) {
+        EXPECT_NE(std::string(e.what()).find("2 slots of --nodes 1"), std::string::npos) << e.what();
+    }
+}
+
 TEST(placement, programs_follow_each_other)
 {
     job_request r = request_for(2, 2);
