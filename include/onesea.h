@@ -103,8 +103,8 @@ int sea_finalize(void);
 /* 1 between a successful sea_init() and sea_finalize(), else 0. Any time, any thread. */
 int sea_initialized(void);
 
-/* Ends the job as if this rank had failed: writes `text` (may be NULL) to stderr and exits with `code` (1..125).
- * Does not return. Any time. */
+/* Ends the job as if this rank had failed: writes `text` (may be NULL) to stderr and exits with `code` (1..125; 1 instead
+ * of another one). Does not return. Any time. */
 #if defined(__GNUC__)
 __attribute__((noreturn))
 #endif

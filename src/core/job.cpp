@@ -353,8 +353,10 @@ void sea_abort(int code, const char *text)
 {
     auto &e = engine();
     const std::string who = e.rank >= 0 ? fmt::format("rank {}", e.rank) : fmt::format("process {}", getpid());
-    std::string line =
-        fmt::format("onesea: {} aborts with code {}{}{}\n", who, code, text ? ": " : "", text ? text : "");
+    const bool possible = code >= 1 && code <= 125;
+    const std::string instead = possible ? std::string() : fmt::format(" instead of {}", code);
+    std::string line = fmt::format("onesea: {} aborts with code {}{}{}{}\n", who, possible ? code : 1, instead,
+                                   text ? ": " : "", text ? text : "");
     [[maybe_unused]] auto n = ::write(STDERR_FILENO, line.data(), line.size());
-    _exit(code >= 1 && code <= 125 ? code : 1);
+    _exit(possible ? code : 1);
 }

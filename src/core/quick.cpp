@@ -62,6 +62,7 @@ int join(place target, const void *source, std::size_t bytes, sea_op handle)
     operation *op = e.operations.find(handle);
     if (!op || op->target < 0 || op->target != target.rank)
         return fail(SEA_ERR_STATE, "sea_put: {:#x} is no operation on rank {} that puts may join", handle, target.rank);
+    if (bytes == 0) return SEA_OK;
     peer &p = e.peer_of(target.rank);
     if (!may_join(op, p, target, source, bytes))
         return fail(SEA_ERR_STATE, "sea_put: the operation {:#x} does not take this put, or no more of them", handle);

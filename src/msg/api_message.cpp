@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 
@@ -103,6 +104,7 @@ int send(sea_team team, int member, int tag, const void *data, std::size_t bytes
     if (int s = find(function, team, member, false, &to)) return s;
     if (int s = check_tag(function, tag, false)) return s;
     if (int s = check_memory(function, data, bytes)) return s;
+    if (bytes > PTRDIFF_MAX) return fail(SEA_ERR_INVALID, "{}: {} bytes are more than any memory has", function, bytes);
     const parcel p{to.name, to.rank, tag, data, bytes};
     if (quick(opts)) {
         const int s = the_office().send_eager(p);

@@ -40,6 +40,9 @@ STEP(520, puts_that_join_others_arrive_and_share_a_handle)
             const std::uint64_t value[2] = {i * 3 + 1, i * 5 + std::uint64_t(t.rank)}; // gone when the call returns
             CHECK_OK(put_with_others(all[std::size_t(peer)] + i * 16, value, 16, &op));
         }
+        sea_opts join = with_handle(&op);
+        join.flags = SEA_JOIN;
+        CHECK_OK(sea_put(all[std::size_t(peer)], &words, 0, &join));
         CHECK_OK(sea_wait(op, 30));
         bool good = true;
         for (std::size_t i = 0; i < words; i += 500) {

@@ -187,6 +187,7 @@ LIGHT_STEP(766, what_is_wrong_is_told)
     CHECK_STATUS(SEA_ERR_INVALID, sea_message_send(world, 0, -1, &byte, 1, nullptr));
     CHECK_STATUS(SEA_ERR_INVALID, sea_message_receive(world, 0, -2, &byte, 1, nullptr, &o));
     CHECK_STATUS(SEA_ERR_INVALID, sea_message_send(world, 0, 0, nullptr, 1, nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_message_send(world, 0, 0, &byte, SIZE_MAX, &o));
     CHECK_STATUS(SEA_ERR_INVALID, sea_message_receive(world, 0, 0, nullptr, 1, nullptr, &o));
     CHECK_STATUS(SEA_ERR_INVALID, sea_message_send(SEA_TEAM_NULL, 0, 0, &byte, 1, nullptr));
     CHECK_STATUS(SEA_ERR_INVALID, sea_message_receive(12345, 0, 0, &byte, 1, nullptr, &o));
