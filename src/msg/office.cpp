@@ -74,6 +74,7 @@ void office::close()
     neighbours_.clear();
     remotes_.clear();
     stuck_.clear();
+    any_stuck_ = false;
     used_ = own_charged_ = operations_posted_ = 0;
     world_left_ = {};
 }

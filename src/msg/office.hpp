@@ -170,7 +170,8 @@ class office {
     std::uint64_t next_taken_ = 1;
     std::size_t used_ = 0, own_charged_ = 0;
     std::vector<unsigned> stuck_; // slots of neighbours with stuck items, or that had some
-    unsigned turn_ = 0;           // which lane is looked at first
+    std::atomic<bool> any_stuck_{false};
+    unsigned turn_ = 0; // which lane is looked at first
     std::size_t operations_posted_ = 0;
     coll::survivors world_left_;
     std::uint32_t told_ = 0;                // how many of the ends in core's list gone() has seen

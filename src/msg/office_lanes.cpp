@@ -136,7 +136,7 @@ bool office::poll()
 {
     if (!open_) return false;
     bool any = false;
-    if (any_ready() || !stuck_.empty()) {
+    if (any_ready() || any_stuck_.load(std::memory_order_relaxed)) {
         guard held(lock_);
         any = drain_all(at_once, nullptr);
         any |= push_stuck();

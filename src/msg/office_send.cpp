@@ -96,9 +96,9 @@ int office::send_local(unsigned slot, const parcel &p)
 // messages need no receive, whoever gets a processor first.
 int office::send_late(unsigned slot, const parcel &p)
 {
+    auto copy = std::make_unique_for_overwrite<std::byte[]>(p.bytes);
     {
         guard held(lock_);
-        auto copy = std::make_unique_for_overwrite<std::byte[]>(p.bytes);
         neighbour &n = neighbour_at(slot);
         if (!share_has_room(n, charge(p.bytes))) return must_offer;
         n.charged += charge(p.bytes);
@@ -175,6 +175,7 @@ void office::stick(unsigned slot, neighbour &n, neighbour::stuck_item item)
 {
     n.stuck.push_back(std::move(item));
     if (!std::exchange(n.listed, true)) stuck_.push_back(slot);
+    any_stuck_.store(true, std::memory_order_relaxed);
 }
 
 // As far as there is room now.
@@ -206,6 +207,7 @@ bool office::push_stuck()
             ++i;
         }
     }
+    any_stuck_.store(!stuck_.empty(), std::memory_order_relaxed);
     return any;
 }
 
