@@ -70,6 +70,11 @@ void office::close()
         give_up_shares(*r);
         drop(r);
     }
+    for (held_up &h : std::exchange(aside_, {})) {
+        give_up_shares(*h.fetch);
+        h.stage.from.leave();
+        drop(h.fetch);
+    }
     for (auto &[number, l] : std::exchange(taken_, {})) letter::destroy(l.what);
     neighbours_.clear();
     remotes_.clear();

@@ -197,9 +197,14 @@ class office {
     struct taking {
         shm::stage_reader from;
         unsigned slot = no_slot; // whose stage that is
-        nanoseconds heard = 0;   // when the last piece came
+        nanoseconds heard = 0;   // when the last piece came, or a share was taken here
     };
-    taking taking_;                // from another one's
+    taking taking_; // from another one's
+    struct held_up {
+        request *fetch;
+        taking stage;
+    };
+    std::vector<held_up> aside_;   // fetches that wait for a sender that has long been at a share
     nanoseconds last_by_both_ = 0; // when all of a message had come so
 
     using guard = std::lock_guard<spin_lock>;
@@ -273,6 +278,10 @@ class office {
     void order(request &r);
     bool take_ready(request &r);
     bool take_shares(request &r);
+    static bool shares_over(request &r);
+    bool is_held_up(const request &r) const;
+    void set_aside();
+    void look_aside();
     void give_up_shares(request &r);
     void stop_taking();
     void end_fetch(core::engine_held_t, request &r, int status);

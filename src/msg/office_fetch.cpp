@@ -91,6 +91,8 @@ void office::fetch_some()
     else if (!take_pieces(*r)) {
         r->began = 0;
         s = copy_here(*r, std::min(at_once, r->wanted() - r->fetched));
+    } else if (is_held_up(*r)) {
+        return set_aside();
     }
     if (s == SEA_OK && r->fetched < r->wanted()) return;
     if (r->began && s == SEA_OK) {

@@ -14,8 +14,9 @@ namespace {
 constexpr int at_once = 64;   // messages of one lane in a round: none keeps the others waiting
 constexpr int in_passing = 8; // others that a receive takes with its own: what follows each is done once for all
 constexpr int looks = 2000, looks_when_crowded = 50;
-constexpr nanoseconds while_orders_wait = 100'000;     // who takes pieces away rings no doorbell
-constexpr nanoseconds while_receives_wait = 1'000'000; // so late the dispatcher may find what comes for one
+constexpr nanoseconds while_orders_wait = 100'000; // who takes pieces away rings no doorbell
+constexpr nanoseconds while_receives_wait =
+    1'000'000; // so late may be found what comes for one, and that a share is there
 
 } // namespace
 
@@ -146,6 +147,7 @@ bool office::poll()
         settle(core::engine_held);
     }
     any |= look_at_stage(core::last_look(core::engine_held));
+    if (!aside_.empty()) look_aside();
     if (fetches_.empty()) return any;
     fetch_some();
     settle(core::engine_held);
@@ -163,7 +165,7 @@ nanoseconds office::rest()
         n.out.control().wanted.exchange(1, std::memory_order_seq_cst);
         if (n.out.has_room()) return 0;
     }
-    return operations_posted_ > 0 ? while_receives_wait : never;
+    return operations_posted_ > 0 || !aside_.empty() ? while_receives_wait : never;
 }
 
 void office::gone(int rank, int status)

@@ -4,7 +4,7 @@
 // That needs a sender whose thread, or dispatcher, makes progress at this moment; the receiver sees it by slot::looked
 // and slot::receiving. If no piece comes for a while it goes on with the kernel's copy, which needs nobody, and shares
 // that the sender does not take it takes itself. So a sender that computes is left alone, and one that has stopped
-// holds up nobody for long, unless it was stopped while it copied a share.
+// holds up nobody for long. Only a share that it has taken is waited for, set aside, while others go on.
 #include "base/clock.hpp"
 #include "base/copy.hpp"
 #include "base/wide_copy.hpp"
@@ -14,17 +14,19 @@
 #include <algorithm>
 #include <cstring>
 #include <sched.h>
+#include <utility>
 
 namespace onesea::msg {
 namespace {
 
-constexpr std::size_t least = 8 * 1024;          // bytes: shorter ones are quicker copied by the kernel
-constexpr std::size_t worth_waking = 512 * 1024; // bytes: for more a sender that sleeps inside the library is woken
-constexpr nanoseconds fresh = 20'000;            // who has looked so short ago looks soon again
-constexpr nanoseconds patience = 30'000;         // for the next piece
-constexpr int pieces_at_once = 32;               // while others wait for the engine lock
-constexpr int shares_at_once = 2;                // as many bytes as these pieces
-constexpr int looks_for_other = 64;              // what comes next, comes in less than a piece takes
+constexpr std::size_t least = 8 * 1024;           // bytes: shorter ones are quicker copied by the kernel
+constexpr std::size_t worth_waking = 512 * 1024;  // bytes: for more a sender that sleeps inside the library is woken
+constexpr nanoseconds fresh = 20'000;             // who has looked so short ago looks soon again
+constexpr nanoseconds patience = 30'000;          // for the next piece
+constexpr nanoseconds share_patience = 1'000'000; // for a share, which takes a tenth of it
+constexpr int pieces_at_once = 32;                // while others wait for the engine lock
+constexpr int shares_at_once = 2;                 // as many bytes as these pieces
+constexpr int looks_for_other = 64;               // what comes next, comes in less than a piece takes
 
 } // namespace
 
@@ -156,6 +158,7 @@ bool office::take_shares(request &r)
             if (s != SEA_OK) r.shares.give_up();
             ++taken;
             looks = 0;
+            taking_.heard = now_ns();
         } else if (stage_.wanted()) { // two that fetch from each other
             taken += lay_pieces(0);
         } else {
@@ -163,14 +166,42 @@ bool office::take_shares(request &r)
         }
         if (core::others_wait(core::engine_held)) break;
     }
+    return !shares_over(r) || !r.alone;
+}
+
+// Nobody touches them any more: what is missing, if anything, is for this rank alone. False: the sender may.
+bool office::shares_over(request &r)
+{
     const bool finished = r.shares.finished();
-    if (!finished && core::alive(r.source)) return true;
+    if (!finished && core::alive(r.source)) return false;
     if (finished && r.shares.whole())
         r.fetched = r.wanted();
     else
         r.alone = true;
     r.shares = {};
-    return !r.alone;
+    return true;
+}
+
+// The sender has been at its share for so long that it may have been stopped.
+bool office::is_held_up(const request &r) const { return r.shares.open() && now_ns() - taking_.heard > share_patience; }
+
+// The first fetch, with the stage: it is that sender's until it has told.
+void office::set_aside()
+{
+    request *r = fetches_.front();
+    fetches_.pop_front();
+    r->began = 0;
+    aside_.push_back({r, std::exchange(taking_, {})});
+}
+
+void office::look_aside()
+{
+    std::erase_if(aside_, [this](held_up &h) {
+        if (!shares_over(*h.fetch)) return false;
+        h.stage.from.leave();
+        fetches_.push_back(h.fetch);
+        return true;
+    });
 }
 
 // Until the sender is at none of them: it copies to memory of the program.
