@@ -111,7 +111,7 @@ void add_job_options(CLI::App &app, job_request &job, raw_options &raw)
 bool is_option(const std::string &word) { return word.size() > 1 && word[0] == '-'; }
 
 // How many words the option takes beside itself.
-std::size_t words_of_value(const CLI::App &app, const std::string &word)
+std::size_t words_of_value(const CLI::App &app, const CLI::App &of_job, const std::string &word)
 {
     std::string name = word.substr(0, word.find('='));
     bool attached = name.size() < word.size() && word.starts_with("--");
@@ -120,12 +120,14 @@ std::size_t words_of_value(const CLI::App &app, const std::string &word)
         attached = true; // -n4, -xVAR
     }
     const CLI::Option *option = app.get_option_no_throw(name);
+    if (!option && of_job.get_option_no_throw(name))
+        throw request_error(fmt::format("{} is for the whole job: it stands before the first program", name));
     if (!option) throw request_error(fmt::format("there is no option '{}'; 'onesea run --help' lists them", word));
     return attached || option->get_items_expected_max() == 0 || option->get_expected_min() == 0 ? 0 : 1;
 }
 
 // Splits a part into options, with the habits of other launchers written in our way, and the program's words.
-arguments take_options(const CLI::App &app, arguments &part)
+arguments take_options(const CLI::App &app, const CLI::App &of_job, arguments &part)
 {
     arguments options;
     std::size_t i = 0;
@@ -140,7 +142,7 @@ arguments take_options(const CLI::App &app, arguments &part)
                 "-N means something else in every launcher; use --nodes M for nodes or --ppn K for ranks per node");
         if (word == "-np") word = "--np";
         if (word == "-wdir") word = "--wdir";
-        std::size_t values = words_of_value(app, word);
+        std::size_t values = words_of_value(app, of_job, word);
         if (i + values >= part.size() && values)
             throw request_error(fmt::format("the option '{}' lacks its value", word));
         if (word.ends_with('=') ? word.starts_with("--") : values && part[i + 1].empty())
@@ -259,13 +261,13 @@ std::optional<job_request> parse_run(const arguments &args, bool terminal)
     add_job_options(app, job, first);
     std::vector<arguments> parts = split_parts(args);
     try {
-        parse(app, take_options(app, parts[0]));
+        parse(app, take_options(app, app, parts[0]));
         job.programs.push_back(make_program(first, parts[0]));
         for (std::size_t i = 1; i < parts.size(); ++i) {
             raw_options raw;
             CLI::App of_program("options of one program");
             add_program_options(of_program, raw);
-            parse(of_program, take_options(of_program, parts[i]));
+            parse(of_program, take_options(of_program, app, parts[i]));
             job.programs.push_back(make_program(raw, parts[i]));
         }
     } catch (const CLI::CallForHelp &) {

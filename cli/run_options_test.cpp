@@ -54,6 +54,9 @@ TEST(run_options, unknown_options_are_named)
     EXPECT_NE(refused({"--timeout", "p"}).find("--timeout"), std::string::npos);
     EXPECT_NE(refused({"-n"}).find("lacks its value"), std::string::npos);
     EXPECT_NE(refused({"-n", "2"}).find("no program"), std::string::npos);
+    EXPECT_NE(refused({"p", ":", "--frobnicate", "q"}).find("no option '--frobnicate'"), std::string::npos);
+    EXPECT_EQ(refused({"p", ":", "--nodes=2", "q"}),
+              "--nodes is for the whole job: it stands before the first program");
 }
 
 TEST(run_options, a_time_limit_is_a_number_of_seconds)
