@@ -23,6 +23,7 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -148,14 +149,17 @@ finding memfd()
 
 finding process_vm()
 {
-    long word = 0x5ea;
-    long *shared = static_cast<long *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    *shared = 0;
-    pid_t child = fork();
+    long word = 0x5ea, theirs_is = 0;
+    const pid_t parent = getpid(), child = fork();
+    if (child < 0)
+        return {"process_vm", health::warn, fmt::format("cannot be tried: fork: {}", strerror(errno)),
+                "raise the limit of processes (ulimit -u, or pids.max of the control group)"};
     if (child == 0) {
-        for (;;) pause();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (getppid() == parent) pause();
+        _exit(0);
     }
-    iovec ours{&word, sizeof word}, theirs{shared, sizeof word};
+    iovec ours{&word, sizeof word}, theirs{&theirs_is, sizeof word};
     ssize_t wrote = process_vm_writev(child, &ours, 1, &theirs, 1, 0);
     int error = errno;
     long back = 0;
@@ -163,7 +167,6 @@ finding process_vm()
     ssize_t got = process_vm_readv(child, &ours, 1, &theirs, 1, 0);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    munmap(shared, 4096);
     std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
     std::string yama = scope.empty() ? "no ptrace restriction" : "ptrace_scope " + scope;
     if (wrote != ssize_t(sizeof word) || got != ssize_t(sizeof back) || back != word)
