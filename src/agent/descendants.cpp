@@ -21,6 +21,8 @@
 namespace onesea::agent {
 namespace {
 
+constexpr std::size_t most_listed = 10'000; // processes
+
 // The number after the command's name, which is in parentheses and may hold anything.
 pid_t parent_of(const char *pid_text)
 {
@@ -92,6 +94,16 @@ std::vector<pid_t> children_of(pid_t pid)
     }
     closedir(tasks);
     return told ? found : children_by_scan(pid);
+}
+
+std::vector<pid_t> descendants_of(pid_t pid)
+{
+    std::vector<pid_t> found = children_of(pid);
+    for (std::size_t i = 0; i < found.size() && i < most_listed; ++i) {
+        const std::vector<pid_t> below = children_of(found[i]);
+        found.insert(found.end(), below.begin(), below.end());
+    }
+    return found;
 }
 
 bool kill_descendants(double seconds, const std::vector<pid_t> &spared)

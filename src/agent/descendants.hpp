@@ -13,6 +13,8 @@ void become_reaper();
 // Direct children only. None where /proc is of another pid namespace: nobody has a number there by which we could name
 // him.
 std::vector<pid_t> children_of(pid_t pid);
+// And what is below them.
+std::vector<pid_t> descendants_of(pid_t pid);
 
 // Kills all descendants but those below `spared` (children), again and again until none is left or the time is over.
 // True if none is left. Where /proc is of another pid namespace nobody is killed.

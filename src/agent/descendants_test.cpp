@@ -54,6 +54,23 @@ TEST(descendants, children_are_found)
     waitpid(child, nullptr, 0);
 }
 
+TEST(descendants, those_of_children_are_found_too)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        if (fork() == 0) execlp("sleep", "sleep", "60", nullptr);
+        pause();
+    }
+    std::vector<pid_t> below;
+    while ((below = children_of(child)).empty()) usleep(1000);
+    const std::vector<pid_t> found = descendants_of(getpid());
+    EXPECT_EQ(std::count(found.begin(), found.end(), child), 1);
+    EXPECT_EQ(std::count(found.begin(), found.end(), below[0]), 1);
+    kill(below[0], SIGKILL);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+}
+
 TEST(descendants, numbers_of_another_pid_namespace_are_not_taken_for_ours)
 {
     const pid_t child = fork();

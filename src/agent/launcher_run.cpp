@@ -57,12 +57,15 @@ void launcher::received(unsigned node, message &m)
 {
     std::string type = m.type();
     nodes_[node]->silent_s = 0;
-    if (type == "output") return take_output(m);
+    if (type == "output") return take_output(node, m);
     if (type == "taken") {
         const auto &ranks = placed_.nodes[node].ranks;
-        return input_->taken(ranks.at(m.head.at("slot").get<std::size_t>()), m.head.at("bytes").get<std::size_t>());
+        const auto slot = m.head.at("slot").get<std::size_t>();
+        if (slot >= ranks.size())
+            throw request_error(fmt::format("of a slot {} that node {} does not have", slot, node));
+        return input_->taken(ranks[slot], m.head.at("bytes").get<std::size_t>());
     }
-    if (type == "exit") return take_exit(m);
+    if (type == "exit") return take_exit(node, m);
     if (type == "counts") return take_counts(node, m);
     if (type == "hello") return take_hello(node, m);
     if (type == "ready") return take_ready(node, m);
@@ -76,11 +79,20 @@ void launcher::received(unsigned node, message &m)
     if (type == "begun" || type == "unbegun") take_begun(node, m);
 }
 
-void launcher::take_output(const message &m)
+// An agent speaks of its own ranks alone.
+unsigned launcher::rank_told_of(unsigned node, const message &m) const
 {
-    unsigned rank = m.head.at("rank").get<unsigned>();
+    const auto rank = m.head.at("rank").get<std::size_t>();
+    if (rank >= placed_.ranks.size() || placed_.ranks[rank].node != node)
+        throw request_error(fmt::format("of rank {}, which is not on node {}", rank, node));
+    return unsigned(rank);
+}
+
+void launcher::take_output(unsigned node, const message &m)
+{
+    const unsigned rank = rank_told_of(node, m);
     int stream = m.head.at("stream").get<int>();
-    if (rank >= placed_.ranks.size() || stream < 1 || stream > 2) return;
+    if (stream < 1 || stream > 2) return;
     output_.take(rank, stream, m.body);
     throttle();
     if (!output_.reader_gone() || ending_) return;
@@ -104,13 +116,12 @@ void launcher::send_input(unsigned rank, std::string_view bytes)
     nodes_[place.node]->send({{"type", "input"}, {"slot", place.slot}}, bytes);
 }
 
-void launcher::take_exit(const message &m)
+void launcher::take_exit(unsigned node, const message &m)
 {
+    const unsigned rank = rank_told_of(node, m);
     rank_end end = end_from(m);
-    if (end.rank < 0 || std::size_t(end.rank) >= placed_.ranks.size()) return;
     verdict_.add(end, ending_ && end.asked);
-    rank_gone(unsigned(end.rank), shm::rank_state(m.head.at("state").get<std::uint8_t>()),
-              m.head.at("status").get<int>());
+    rank_gone(rank, shm::rank_state(m.head.at("state").get<std::uint8_t>()), m.head.at("status").get<int>());
     if (shell_status(end) != 0 && !request_.continue_on_death && !stop_.first_signal() && !ending_) end_job(false);
 }
 
@@ -240,7 +251,7 @@ void launcher::kill_what_agents_left()
     for (const auto &n : nodes_)
         if (n->reaped && !n->done) any |= !std::exchange(n->cleared, true);
     if (!any) return;
-    std::vector<pid_t> spared = foreign_children_;
+    std::vector<pid_t> spared = foreign_;
     for (const auto &n : nodes_)
         if (!n->reaped) spared.push_back(n->pid());
     kill_descendants(orphans_end_s, spared);
@@ -307,6 +318,7 @@ void launcher::finish_when_over()
 {
     if (!std::exchange(maybe_over_, false) || finish_sent_ || !table_sent_ || giving_up_) return;
     if (!stopping() && (joining_ || !wishes_.empty())) return;
+    end_placing(); // else a rank that has no process would seem to live
     for (unsigned n = 0; n < nodes_.size(); ++n)
         if (!nodes_[n]->ended && !nodes_[n]->failed && living_on(n) > 0) return;
     finish_sent_ = true;
@@ -411,7 +423,7 @@ void launcher::wait_for_agents()
         insisted = true;
         stop_.asked(number);
     }
-    if (agent_lost_ || forced) kill_descendants(agents_end_s, foreign_children_);
+    if (agent_lost_ || forced) kill_descendants(agents_end_s, foreign_);
 }
 
 std::string launcher::end_text() const
@@ -434,9 +446,11 @@ void launcher::deliver_output()
 {
     delivering_ = true;
     std::size_t left = output_.queued();
+    bool limited = false;
     for (unsigned idle = 0; left && !reader_abandoned_; ++idle) {
+        if (limit_passed_ && !std::exchange(limited, true)) idle = 0;
         if (stop_.times() > 1 && idle >= reader_idle_insisted) break;
-        if ((stop_.first_signal() || forced_status_ == status_timeout) && idle >= reader_idle_asked) break;
+        if ((stop_.first_signal() || limited) && idle >= reader_idle_asked) break;
         bool rung = false;
         const auto bell = loop_.after(reader_look_s, [&rung] { rung = true; });
         while (!rung && output_.queued() && !reader_abandoned_) loop_.run_once();
@@ -446,7 +460,8 @@ void launcher::deliver_output()
     }
     if (!left) return;
     output_.say(fmt::format("{} bytes of output are lost: nobody has read them", left));
-    if (!forced_status_ && !verdict_.failed()) forced_status_ = 128 + stop_.first_signal();
+    if (!forced_status_ && !verdict_.failed())
+        forced_status_ = stop_.first_signal() ? 128 + stop_.first_signal() : status_timeout;
 }
 
 // Of what the job was to deliver. The status of a rank that failed says more.
@@ -472,7 +487,8 @@ int launcher::run()
     rise_above_ranks();
     if (request_.timeout_s > 0)
         loop_.after(request_.timeout_s, [this] {
-            if (ending_) return;
+            limit_passed_ = true;
+            if (ending_ || delivering_) return;
             output_.say(fmt::format("the time limit of {} s has passed", request_.timeout_s));
             forced_status_ = status_timeout;
             end_job(false);

@@ -9,6 +9,7 @@
 #include "onesea.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <utility>
 
@@ -76,6 +77,15 @@ int launcher::choose_node(const wished_rank &wish, unsigned *node, std::string *
     return SEA_ERR_MEMORY;
 }
 
+// What the wish leaves open is as for the ranks that started with the job.
+void inherit(const program &own, program *what)
+{
+    if (what->argv.empty()) what->argv = own.argv;
+    what->environment.insert(what->environment.begin(), own.environment.begin(), own.environment.end());
+    const bool relative = what->directory.empty() || what->directory.front() != '/';
+    if (relative && !own.directory.empty()) what->directory = std::filesystem::path(own.directory) / what->directory;
+}
+
 void launcher::spawn_next()
 {
     while (!joining_ && !wishes_.empty()) {
@@ -92,12 +102,7 @@ void launcher::spawn_next()
             end_spawn(status, why);
             continue;
         }
-        if (what.argv.empty()) {
-            const program &own = programs_[placed_.ranks[joining_->wish.asker].program];
-            what.argv = own.argv;
-            what.environment.insert(what.environment.begin(), own.environment.begin(), own.environment.end());
-            if (what.directory.empty()) what.directory = own.directory;
-        }
+        inherit(programs_[placed_.ranks[joining_->wish.asker].program], &what);
         nodes_[joining_->node]->send({{"type", "prepare"},
                                       {"rank", placed_.ranks.size()},
                                       {"spawned_by", joining_->wish.asker},
@@ -152,6 +157,13 @@ void launcher::take_begun(unsigned node, const message &m)
     if (m.type() == "begun") return end_spawn(SEA_OK, "");
     never_started();
     end_spawn(SEA_ERR_SYSTEM, m.head.at("text").get<std::string>());
+}
+
+void launcher::end_placing()
+{
+    if (!stopping() || !joining_ || joining_->at != joining::phase::placing) return;
+    never_started();
+    end_spawn(SEA_ERR_STATE, "the job is ending");
 }
 
 // All nodes have it in their tables: there it is dead now, as after a program that a shell could not start.

@@ -80,7 +80,7 @@ launcher::~launcher()
 
 void launcher::take_over_signals()
 {
-    foreign_children_ = children_of(getpid());
+    foreign_ = descendants_of(getpid());
     become_reaper();
     signal(SIGPIPE, SIG_IGN);
     sigset_t taken;

@@ -63,6 +63,7 @@ class launcher {
     void begin_when_placed();
     void take_begun(unsigned node, const message &m);
     void never_started();
+    void end_placing();
     void answer(const wished_rank &wish, int status, int rank, const std::string &text);
     void end_spawn(int status, const std::string &text);
     void node_lost_to_spawn(unsigned node);
@@ -77,10 +78,11 @@ class launcher {
     // launcher_run.cpp
     void received(unsigned node, message &m);
     void line_ended(unsigned node, const std::string &why);
-    void take_exit(const message &m);
+    unsigned rank_told_of(unsigned node, const message &m) const;
+    void take_exit(unsigned node, const message &m);
     void ranks_lost(unsigned node);
     void tell_ends();
-    void take_output(const message &m);
+    void take_output(unsigned node, const message &m);
     void throttle();
     void send_input(unsigned rank, std::string_view bytes);
     void end_job(bool at_once);
@@ -118,15 +120,16 @@ class launcher {
     output_hub output_;
     std::optional<input_pump> input_;
     std::vector<std::unique_ptr<node_link>> nodes_;
-    std::vector<pid_t> foreign_children_; // ours from before, not of the job
+    std::vector<pid_t> foreign_; // descendants from before, not of the job
     sigset_t mask_before_{};
     int signal_fd_ = -1;
     std::string key_, job_id_;
 
     std::size_t answered_ = 0; // nodes from the first on that are ready or have failed
     bool jobs_sent_ = false, table_sent_ = false, giving_up_ = false;
-    bool ending_ = false;     // the launcher ends the ranks
-    bool maybe_over_ = false; // look whether all ranks have ended
+    bool ending_ = false;       // the launcher ends the ranks
+    bool maybe_over_ = false;   // look whether all ranks have ended
+    bool limit_passed_ = false; // that of --timeout
     bool finish_sent_ = false;
     bool ends_awaited_ = false;                          // the agents have been told to kill or to leave
     bool paused_ = false;                                // the ranks have to wait until the output has gone

@@ -294,6 +294,26 @@ int main(int argc, char **argv)
         printf("rank %d\n", spawn(argv[2], argv[3], argv[4], -1));
         fflush(stdout);
     }
+    if (strcmp(mode, "in") == 0 && sea_rank() == 0) { /* the same in a directory */
+        sea_spawn_opts opts = SEA_SPAWN_INIT;
+        int rank = -1;
+        opts.arguments = (const char *const *)argv + 3;
+        if (strcmp(argv[2], "-") != 0) opts.directory = argv[2];
+        CHECK(sea_spawn(&opts, &rank) == SEA_OK);
+    }
+    if (strcmp(mode, "behind_a_stop") == 0) { /* spawns when rank 1 has stopped its agent, which others wait for */
+        sea_spawn_opts opts = SEA_SPAWN_INIT;
+        const char *arguments[] = {"true", NULL};
+        int rank = -1;
+        if (sea_rank() == 1) CHECK(kill(getppid(), SIGSTOP) == 0);
+        opts.arguments = arguments;
+        opts.node = 0;
+        if (sea_rank() == 0) {
+            usleep(500000);
+            sea_spawn(&opts, &rank);
+        }
+        pause();
+    }
     if (strcmp(mode, "fill") == 0) { /* until there is no room */
         sea_spawn_opts opts = SEA_SPAWN_INIT;
         const char *arguments[] = {"true", NULL};

@@ -3,8 +3,10 @@
 #include "command.hpp"
 
 #include <csignal>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace job_test {
@@ -101,6 +103,31 @@ TEST(run_spawn, a_new_rank_may_outlive_all_others)
     auto o = onesea(run_growing({"-n", "2", "--nodes", "2"}, {"one", "sh", "-c", "sleep 0.3"}));
     EXPECT_EQ(o.status, 0) << o.err;
     EXPECT_GE(o.seconds, 0.3);
+}
+
+TEST(run_spawn, another_program_has_the_variables_and_the_directory_of_the_job)
+{
+    scratch s;
+    mkdir(s.path("sub").c_str(), 0755);
+    const words print{"sh", "-c", "echo $FROM; pwd"}, options{"-x", "FROM=job", "-w", s.path("")};
+    auto with = [&](words arguments) {
+        arguments.insert(arguments.end(), print.begin(), print.end());
+        auto o = onesea(run_growing(options, arguments));
+        EXPECT_EQ(o.status, 0) << o.err;
+        return o.out;
+    };
+    const std::string there = std::filesystem::canonical(s.path(""));
+    EXPECT_EQ(with({"in", "-"}), "job\n" + there + "\n");
+    EXPECT_EQ(with({"in", "sub"}), "job\n" + there + "/sub\n");
+    EXPECT_EQ(with({"in", "/"}), "job\n/\n");
+}
+
+TEST(run_spawn, one_that_waits_for_a_stopped_agent_makes_no_other_agent_suspect)
+{
+    auto o = onesea(run_growing({"-n", "2", "--nodes", "2", "--timeout", "2", "--stats"}, {"behind_a_stop"}));
+    EXPECT_EQ(o.status, 124) << o.err;
+    EXPECT_NE(o.err.find("the agent of node 1"), o.err.npos) << o.err;
+    EXPECT_EQ(o.err.find("the agent of node 0"), o.err.npos) << o.err;
 }
 
 TEST(run_spawn, what_it_writes_is_told_apart)

@@ -159,6 +159,33 @@ TEST(run_status, a_talking_login_shell_is_told_apart)
     EXPECT_NE(o.err.find("Welcome, friend"), std::string::npos) << o.err;
 }
 
+// Its agent is a real one; the shell says something in between.
+TEST(run_status, an_agent_that_speaks_of_what_is_not_its_own_loses_its_ranks_alone)
+{
+    scratch s;
+    const std::string own = ONESEA_COMMAND, prefix = own.substr(0, own.rfind("/bin/"));
+    const struct {
+        std::string head, told;
+    } cases[] = {
+        {R"({"type":"taken","slot":99,"bytes":1})", "of a slot 99 that node 1 does not have"},
+        {R"({"type":"exit","rank":0})", "of rank 0, which is not on node 1"},
+        {R"({"type":"output","rank":5,"stream":1})", "of rank 5, which is not on node 1"},
+    };
+    for (const auto &c : cases) {
+        const std::string said = fmt::format("SEA1\\{:03o}\\0\\0\\0\\0\\0\\0\\0%s", c.head.size());
+        const std::string shell = s.write("shell",
+                                          "#!/bin/sh\nexec 3<&0\nshift\nsh -c \"$1\" <&3 &\nsleep 0.7\nprintf '" +
+                                              said + "' '" + c.head + "'\nwait\n",
+                                          true);
+        auto o = onesea({"run", "--on-death", "continue", "--host", "localhost,far.invalid", "--prefix", prefix, "-n",
+                         "2", "sh", "-c", "sleep 1.5; echo $ONESEA_RANK goes on"},
+                        "", {"ONESEA_RSH=" + shell, "SSH_CONNECTION=127.0.0.1 1 127.0.0.1 2"});
+        EXPECT_EQ(o.status, 137) << o.err;
+        EXPECT_EQ(o.out, "0 goes on\n");
+        EXPECT_NE(o.err.find(c.told), o.err.npos) << o.err;
+    }
+}
+
 TEST(run_status, many_ranks_start_and_end)
 {
     EXPECT_EQ(onesea({"run", "-n", "64", "true"}).status, 0);

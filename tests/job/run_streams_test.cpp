@@ -248,6 +248,28 @@ TEST(run_streams, the_time_limit_holds_while_nobody_reads)
     EXPECT_TRUE(c.nothing_left());
 }
 
+TEST(run_streams, the_time_limit_holds_also_when_a_rank_has_failed)
+{
+    command c({"run", "--timeout", "2", "sh", "-c", "head -c 3000000 /dev/zero; exit 5"});
+    c.stop_reading();
+    auto o = c.wait(40);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_EQ(o.status, 5);
+    EXPECT_NE(o.err.find("bytes of output are lost: nobody has read them"), o.err.npos) << o.err;
+}
+
+TEST(run_streams, the_time_limit_is_none_for_a_reader_who_goes_on)
+{
+    command c({"run", "--timeout", "1", "sh", "-c", "head -c 3000000 /dev/zero"});
+    c.stop_reading();
+    sleep(2);
+    c.read_on();
+    auto o = c.wait(40);
+    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(o.out.size(), 3'000'000u);
+    EXPECT_EQ(o.err, "");
+}
+
 TEST(run_streams, a_second_ctrl_c_ends_it_while_nobody_reads)
 {
     command c({"run", "-n", "2", "sh", "-c", "trap '' INT; yes"});
