@@ -79,10 +79,11 @@ choice choose(const std::vector<candidate> &all, std::uint32_t usual)
     return chosen;
 }
 
-std::vector<candidate> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond)
+std::vector<candidate> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond,
+                                std::uint32_t least)
 {
     if (up_to.empty() || up_to.size() != beyond.size()) throw std::logic_error("both ways are measured equally often");
-    std::vector<candidate> all(1); // 0: nothing the first way
+    std::vector<candidate> all{{least, {}}};
     for (const auto &[size, time] : up_to[0]) all.push_back({size, {}});
     for (candidate &c : all)
         for (std::size_t turn = 0; turn < up_to.size(); turn++) {

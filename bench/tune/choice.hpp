@@ -31,9 +31,10 @@ choice choose(const std::vector<candidate> &all, std::uint32_t usual);
 // Times by size, of one turn.
 using times_by_size = std::map<std::uint32_t, double>;
 
-// For each switch t out of 0 and the sizes: how good it is to do sizes up to t the first way, longer ones the second
-// way. By turn, the same sizes everywhere.
-std::vector<candidate> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond);
+// For each switch t out of `least` and the sizes, which are longer: how good it is to do sizes up to t the first way,
+// longer ones the second way. By turn, the same sizes everywhere.
+std::vector<candidate> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond,
+                                std::uint32_t least);
 
 // Of several measurements at once.
 double geometric_mean(const std::vector<double> &values);

@@ -143,7 +143,7 @@ int tune(const tune_options &o)
     {
         tune_session session(o);
         for (const auto &path : paths_of(o)) {
-            results.push_back(session.tune(path));
+            results.push_back(session.tune(path, before.of(path.kind)));
             const path_result &r = results.back();
             for (const auto &s : r.steps) after.of(path.kind).*(s.what->value) = s.chosen.value;
             lines += json_of(r);

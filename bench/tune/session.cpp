@@ -189,7 +189,7 @@ tuning_step tune_session::find_crossing(const tuned_path &path, const experiment
                 ways[way].back()[static_cast<std::uint32_t>(one.number)] = got.at(one.argument());
         }
     }
-    s.candidates = switches(ways[1], ways[0]);
+    s.candidates = switches(ways[1], ways[0], e.values.front());
     const path_tuning usual = onesea::profile{}.of(path.kind);
     s.chosen = choose(s.candidates, usual.*(e.what->value));
     s.curves = {{"pulled by the target", {}}, {"sent at once", {}, double(s.chosen.value)}};
@@ -226,13 +226,13 @@ std::vector<curve> tune_session::measure_figure(const tuned_path &path, const pa
     return curves;
 }
 
-path_result tune_session::tune(const tuned_path &path)
+path_result tune_session::tune(const tuned_path &path, const path_tuning &before)
 {
-    path_result r{path, onesea::profile{}.of(path.kind), onesea::profile{}.of(path.kind), {}, {}};
+    path_result r{path, onesea::profile{}.of(path.kind), before, {}, {}};
     for (const auto &e : experiments_for(path.kind, options_.quick, options_.only)) {
         if (time_.spent()) {
             progress(
-                fmt::format("tune: the time of --quick is over: {} of {} keeps its default", e.what->name, path.name));
+                fmt::format("tune: the time of --quick is over: {} of {} stays as it is", e.what->name, path.name));
             continue;
         }
         r.steps.push_back(e.crossing ? find_crossing(path, e, r.chosen) : try_values(path, e, r.chosen));

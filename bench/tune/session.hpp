@@ -61,7 +61,7 @@ class tune_session {
     tune_session &operator=(const tune_session &) = delete;
 
     // Throws std::runtime_error if a job fails.
-    path_result tune(const tuned_path &path);
+    path_result tune(const tuned_path &path, const onesea::path_tuning &before);
 
   private:
     using measured = std::map<std::string, double>; // by the case's argument

@@ -70,11 +70,17 @@ TEST(tune_choice, finds_the_size_from_which_the_other_way_is_better)
 {
     const times_by_size carried = {{256, 1}, {1024, 2}, {4096, 8}, {16384, 40}},
                         pulled = {{256, 4}, {1024, 4}, {4096, 5}, {16384, 9}};
-    const auto all = switches({carried, carried, carried}, {pulled, pulled, pulled});
+    const auto all = switches({carried, carried, carried}, {pulled, pulled, pulled}, 0);
     ASSERT_EQ(all.size(), 5u);
     EXPECT_EQ(choose(all, 16384).value, 1024u);
     EXPECT_EQ(choose(all, 1024).value, 1024u);
-    EXPECT_EQ(choose(switches({carried}, {carried}), 4096).value, 4096u) << "it makes no difference";
+    EXPECT_EQ(choose(switches({carried}, {carried}, 0), 4096).value, 4096u) << "it makes no difference";
+}
+
+TEST(tune_choice, goes_no_further_down_than_is_legal)
+{
+    const times_by_size carried = {{1024, 6}, {4096, 8}, {8192, 9}}, pulled = {{1024, 4}, {4096, 5}, {8192, 6}};
+    EXPECT_EQ(choose(switches({carried, carried}, {pulled, pulled}, 512), 8192).value, 512u);
 }
 
 TEST(tune_experiments, try_legal_values_only_and_the_default_among_them)

@@ -134,6 +134,7 @@ void prepare_profile(const std::string &path)
     std::error_code error;
     if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
     if (error) cannot_write(path, error.message());
+    if (fs::exists(path, error) && !fs::is_regular_file(path, error)) cannot_write(path, "it is no regular file");
     std::ofstream probe(part_of(path), std::ios::binary);
     probe << std::string(4096, '\n'); // more than any profile has: a full disk is told by what is written
     probe.close();
@@ -149,6 +150,7 @@ void write_profile(const std::string &path, const profile &values, const nlohman
     all[about_key] = about;
     all.update(to_json(values));
     const std::string part = part_of(path), old = path + ".old";
+    std::error_code gone;
     try {
         if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder);
         std::ofstream file(part, std::ios::binary);
@@ -156,13 +158,13 @@ void write_profile(const std::string &path, const profile &values, const nlohman
         file.close();
         if (!file) {
             const int error = errno;
-            std::error_code gone;
             fs::remove(part, gone);
             cannot_write(path, strerror(error));
         }
         if (fs::exists(path)) fs::copy_file(path, old, fs::copy_options::overwrite_existing);
         fs::rename(part, path);
     } catch (const fs::filesystem_error &e) {
+        fs::remove(part, gone);
         cannot_write(path, e.code().message());
     }
 }

@@ -110,6 +110,10 @@ TEST(profile_file, where_it_cannot_be_written_is_told_beforehand)
     prepare_profile(f.path + "/new/profile.json");
     EXPECT_TRUE(std::filesystem::is_empty(f.path + "/new"));
     EXPECT_THROW(prepare_profile("/dev/null/profile.json"), request_error);
+    EXPECT_THROW(prepare_profile("/dev/null"), request_error);
+    EXPECT_THROW(prepare_profile(f.path + "/new"), request_error);
+    EXPECT_THROW(write_profile(f.path + "/new", {}, {}), request_error);
+    EXPECT_FALSE(std::filesystem::exists(f.path + "/new.part"));
     {
         signal(SIGXFSZ, SIG_IGN);
         rlimit before;
