@@ -54,6 +54,13 @@ class ring_queue {
         back() = T{};
         --size_;
     }
+    // Takes one out; those behind it move up.
+    void erase(std::size_t i)
+    {
+        if (i == 0) return pop_front();
+        for (; i + 1 < size_; ++i) (*this)[i] = std::move((*this)[i + 1]);
+        pop_back();
+    }
     void clear()
     {
         while (!empty()) pop_front();

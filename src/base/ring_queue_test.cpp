@@ -13,7 +13,7 @@ TEST(ring_queue, behaves_like_a_deque_under_random_use)
     std::deque<int> model;
     std::mt19937 random(7);
     for (int i = 0; i < 100'000; ++i) {
-        switch (random() % 6) {
+        switch (random() % 7) {
         case 0:
         case 1:
             queue.push_back(i);
@@ -28,6 +28,13 @@ TEST(ring_queue, behaves_like_a_deque_under_random_use)
             break;
         case 4:
             if (!model.empty()) queue.pop_back(), model.pop_back();
+            break;
+        case 5:
+            if (!model.empty()) {
+                const std::size_t at = random() % model.size();
+                queue.erase(at);
+                model.erase(model.begin() + std::ptrdiff_t(at));
+            }
             break;
         default:
             if (random() % 1000 == 0) queue.clear(), model.clear();

@@ -9,6 +9,7 @@
 #include "base/counts_page.hpp"
 #include "base/error.hpp"
 #include "base/function_ref.hpp"
+#include "base/ring_queue.hpp"
 #include "base/transport.hpp"
 #include "core/cut_off.hpp"
 #include "core/engine_lock.hpp"
@@ -68,10 +69,10 @@ struct peer {
     std::uint32_t held_back = 0;          // and those that only wait for their turn; see order.cpp
     std::uint32_t turns = 0;              // of the epoch
     std::uint8_t epoch = 0;
-    std::uint32_t ordered = 0;           // unfinished operations with SEA_ORDERED
-    std::uint32_t ordered_reads = 0;     // of them, gets that are being answered
-    std::vector<std::uint32_t> in_order; // of them, from the first that is not wholly on its way; see order.cpp
-    int first_error = SEA_OK;            // of operations without a handle since the last fence
+    std::uint32_t ordered = 0;          // unfinished operations with SEA_ORDERED
+    std::uint32_t ordered_reads = 0;    // of them, gets that are being answered
+    ring_queue<std::uint32_t> in_order; // of them, from the first that is not wholly on its way; see order.cpp
+    int first_error = SEA_OK;           // of operations without a handle since the last fence
     std::string first_error_text;
     std::map<std::uint64_t, std::uint64_t> extents; // of segments there: first offset -> end; see extents.cpp
     pair_row *row = nullptr;                        // where it is counted; nullptr: nothing was yet

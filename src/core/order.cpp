@@ -38,7 +38,9 @@ void let_next_start(peer &p)
 
 void leave_line(peer &p, operation *op)
 {
-    p.in_order.erase(std::find(p.in_order.begin(), p.in_order.end(), op->index));
+    std::size_t i = 0; // nearly always it is the first
+    while (p.in_order[i] != op->index) ++i;
+    p.in_order.erase(i);
     op->in_line = false;
 }
 
@@ -79,7 +81,7 @@ void order_started(operation *op)
     }
     const bool others_wait = op->checks > 0 || op->order == ordering::apart;
     if (others_wait && !op->in_line) {
-        p.in_order.insert(p.in_order.begin(), op->index); // it has just been the first
+        p.in_order.push_front(op->index); // it has just been the first
         op->in_line = true;
     } else if (!others_wait && op->in_line) {
         leave_line(p, op);
