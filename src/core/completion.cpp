@@ -415,6 +415,14 @@ int find_handle(sea_op id, operation **op)
     return SEA_OK;
 }
 
+// What was in use when the call began, and is complete: another thread may have used it up since, and has its status.
+int use_up(sea_op id)
+{
+    operation *op;
+    const int s = find_handle(id, &op);
+    return s == SEA_OK ? use_up(op) : s;
+}
+
 int check_handles(const char *function, const sea_op *ops, int n, double seconds)
 {
     if (int s = check_started(function)) return s;
@@ -458,8 +466,10 @@ int sea_test(sea_op id, int *done)
         poll_round(lock);
         op = engine().operations.find(id); // handlers have run, which may have used it up
     }
-    *done = is_done(op);
-    return *done && op && op->held ? use_up(op) : SEA_OK;
+    if (!is_done(op)) return *done = 0, SEA_OK;
+    if (int s = find_handle(id, &op)) return s;
+    *done = 1;
+    return use_up(op);
 }
 
 int sea_wait(sea_op id, double seconds)
@@ -475,8 +485,7 @@ int sea_wait(sea_op id, double seconds)
     const auto ready = [id] { return is_done(engine().operations.find(id)); };
     if (!is_done(op)) look_for_end(id);
     if (int s = wait_watched(lock, ready, deadline_after(seconds))) return s;
-    op = engine().operations.find(id); // another thread may have used it up meanwhile
-    return op ? use_up(op) : SEA_OK;
+    return use_up(id);
 }
 
 int sea_wait_local(sea_op id, double seconds)
@@ -508,8 +517,7 @@ int sea_wait_all(sea_op *ops, int n, double seconds)
     int first = SEA_OK;
     for (int i = 0; i < n; ++i) {
         if (ops[i] == SEA_OP_NONE) continue;
-        operation *op = engine().operations.find(ops[i]);
-        int s = op ? use_up(op) : SEA_OK;
+        const int s = use_up(ops[i]);
         if (first == SEA_OK) first = s;
         ops[i] = SEA_OP_NONE;
     }
@@ -538,8 +546,7 @@ int wait_some(const char *function, sea_op *ops, int n, int *indices, int *count
     int first = SEA_OK, found = 0;
     for (int i = 0; i < n && found < most; ++i) {
         if (ops[i] == SEA_OP_NONE || !done_at(ops, i)) continue;
-        operation *op = engine().operations.find(ops[i]);
-        int s = op ? use_up(op) : SEA_OK;
+        const int s = use_up(ops[i]);
         if (first == SEA_OK) first = s;
         ops[i] = SEA_OP_NONE;
         indices[found++] = i;

@@ -2,6 +2,8 @@
 // Any thread may call any function: four threads of every rank do everything at once, each on memory of its own.
 #include "places.hpp"
 
+#include "onesea/message.h"
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -155,6 +157,39 @@ STEP(802, a_handle_may_be_waited_for_by_another_thread)
         o.op = &op;
         CHECK_OK(sea_put(all[right], out.data(), out.size(), &o));
         std::thread([&] { CHECK_OK(sea_wait(op, 30)); }).join();
+    }
+    t.sync();
+}
+
+namespace {
+
+int wait_for_any(sea_op op)
+{
+    int index = 7;
+    return sea_wait_any(&op, 1, &index, 30);
+}
+
+int wait_for_all(sea_op op) { return sea_wait_all(&op, 1, 30); }
+
+} // namespace
+
+STEP(805, of_two_threads_that_wait_for_a_handle_one_is_told_its_status)
+{
+    int (*const ways[])(sea_op) = {[](sea_op op) { return sea_wait(op, 30); }, wait_for_any, wait_for_all};
+    for (int i = 0; i < t.times(30); ++i) {
+        std::uint64_t word = 0;
+        sea_op op = SEA_OP_NONE;
+        sea_opts o = SEA_OPTS_INIT;
+        o.op = &op;
+        CHECK_OK(sea_message_receive(SEA_TEAM_WORLD, t.rank, 805, &word, 8, nullptr, &o));
+        int status[2] = {};
+        std::thread other([&] { status[0] = ways[i % 3](op); }), another([&] { status[1] = ways[i / 3 % 3](op); });
+        pause_for(0.002);
+        CHECK_OK(sea_message_cancel(op));
+        other.join();
+        another.join();
+        CHECK_EQ(SEA_ERR_CANCELLED, std::min(status[0], status[1]));
+        CHECK_EQ(SEA_ERR_HANDLE, std::max(status[0], status[1]));
     }
     t.sync();
 }
