@@ -6,17 +6,20 @@
 #include "net/net_transport.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
 namespace onesea::core {
 namespace {
 
+constexpr nanoseconds copies_end = 1'000'000'000;   // for copies from or to own memory
 constexpr nanoseconds drain_limit = 10'000'000'000; // for peers that have stopped answering without having died
 
 struct lifecycle {
@@ -251,6 +254,18 @@ int drain_and_leave()
     return first == SEA_OK ? SEA_OK : set_error(first, std::move(text));
 }
 
+// Nobody touches this process's own memory any more, also where others have not been waited for. A copy that is under
+// way is waited for, unless its process has been stopped in it.
+void close_own_memory()
+{
+    auto &e = engine();
+    e.shm->own_segments().remove_all();
+    e.arena.slot_at(e.slot).raw_open.store(0, std::memory_order_seq_cst);
+    std::vector<bool> passed;
+    const nanoseconds end = now_ns() + copies_end;
+    while (!e.shm->nobody_copies(&passed) && now_ns() < end) std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
 } // namespace
 
 constinit std::atomic<engine_state *> the_engine{nullptr};
@@ -340,7 +355,7 @@ int sea_finalize(void)
     }
     for (auto &l : lifecycles())
         if (l.ended) l.ended();
-    e.arena.slot_at(e.slot).raw_open = 0;
+    close_own_memory();
     e.arena.slot_at(e.slot).initialized = 2;
     e.state = role::ended;
     tear_down();

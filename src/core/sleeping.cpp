@@ -23,6 +23,13 @@ timespec as_timespec(nanoseconds t) { return {time_t(t / 1'000'000'000), long(t 
     _exit(125);
 }
 
+// Nothing would wake this rank any more, or numbers that mean other files by now are written to.
+[[noreturn]] void end_without_descriptors()
+{
+    log_line(level::error, "the program has closed descriptors that the library holds open; this rank ends");
+    _exit(125);
+}
+
 } // namespace
 
 int wakers::open()
@@ -42,7 +49,7 @@ void wakers::close()
 void wakers::kick()
 {
     std::uint64_t one = 1;
-    [[maybe_unused]] auto n = ::write(kick_fd_, &one, sizeof one);
+    if (kick_fd_ >= 0 && ::write(kick_fd_, &one, sizeof one) < 0 && errno == EBADF) end_without_descriptors();
 }
 
 void wakers::take_kicks()
@@ -89,6 +96,8 @@ void sleeping_place::sleep(nanoseconds until)
         limit = &left;
     }
     if (ppoll(fds_.data(), n_, limit, nullptr) <= 0) return;
+    for (unsigned i = 0; i < n_; ++i)
+        if (fds_[i].revents & POLLNVAL) end_without_descriptors();
     auto &e = engine();
     if (fds_[0].revents) e.sleep.wake.take_kicks();
     if (e.inherited.lifeline_fd >= 0 && fds_[2].revents) end_with_agent();

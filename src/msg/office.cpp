@@ -468,6 +468,9 @@ std::string office::end_text(const request &r)
         return fmt::format("nothing more can come from rank {}: {}", r.want.source, sea_strerror(r.status));
     case SEA_ERR_CANCELLED:
         return "the receive was withdrawn";
+    case SEA_ERR_INVALID:
+        return fmt::format("{} bytes from rank {} cannot be written to the buffer at {}", std::min(r.bytes, r.capacity),
+                           r.source, fmt::ptr(r.buffer));
     default:
         return fmt::format("{} bytes from rank {}: {}", r.bytes, r.source, sea_strerror(r.status));
     }

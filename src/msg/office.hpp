@@ -284,6 +284,7 @@ class office {
     void look_aside();
     void give_up_shares(request &r);
     void stop_taking();
+    static bool may_be_written(const request &r);
     void end_fetch(core::engine_held_t, request &r, int status);
     void pull(request &r);
     static void pulled(void *request_, int status);

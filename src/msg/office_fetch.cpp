@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/wide_copy.hpp"
 #include "msg/office.hpp"
+#include "shm/careful_memory.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -108,12 +109,22 @@ void office::fetch_some()
         end_fetch(core::engine_held, *r, s);
 }
 
+// The kernel does not tell which side it could not reach.
+bool office::may_be_written(const request &r)
+{
+    const auto at = reinterpret_cast<std::uint64_t>(r.buffer);
+    return shm::all_mapped(at, r.wanted()) && shm::ends_writable(at, r.wanted());
+}
+
 void office::end_fetch(core::engine_held_t held, request &r, int status)
 {
+    const bool own_fault = status == SEA_ERR_ADDRESS && !may_be_written(r);
+    const int of_data = own_fault ? SEA_OK : status;
+    if (own_fault) status = SEA_ERR_INVALID;
     if (r.source == me_)
-        core::end_external(held, r.offer.id, status);
+        core::end_external(held, r.offer.id, of_data);
     else
-        core::answer_external(held, r.source, r.offer.id, status);
+        core::answer_external(held, r.source, r.offer.id, of_data);
     guard inside(lock_);
     finish(r, status == SEA_OK ? r.good_status() : status);
 }

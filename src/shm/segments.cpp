@@ -83,6 +83,12 @@ void segments::remove(segment *s)
     s->order |= segment::removed;
 }
 
+void segments::remove_all()
+{
+    for (std::uint32_t e = 1; e < unused_entry_; ++e)
+        if (entry_[e].bytes > 0 && !(entry_[e].order & segment::removed)) remove(&entry_[e]);
+}
+
 segment *segments::removed_at(std::uint64_t offset) const
 {
     if (offset < segments_from || offset >> 40) return nullptr;

@@ -46,6 +46,7 @@ class segments {
     // The segment that starts at this offset, nullptr if none; then take it away.
     segment *at_start(std::uint64_t offset) const;
     void remove(segment *s); // nobody finds it any more, but its place stays taken
+    void remove_all();
     segment *removed_at(std::uint64_t offset) const;
     void forget(segment *s); // nobody uses it any more: its place may be given to another
     // The newest segment that holds this byte, nullptr if none.
