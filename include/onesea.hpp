@@ -356,7 +356,8 @@ void raw_get(std::span<std::type_identity_t<T>> target, int rank, const T *sourc
 template <class T>
 consteval sea_type type_of()
 {
-    static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, long double>,
+    static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, long double> &&
+                      !std::is_same_v<std::remove_cv_t<T>, bool>,
                   "no number of sea_type");
     if (std::is_same_v<T, float>) return SEA_FLOAT;
     if (std::is_same_v<T, double>) return SEA_DOUBLE;
@@ -398,20 +399,22 @@ class team {
     }
     void barrier() const { check(sea_barrier(team_)); }
 
-    template <transferable T>
-    void broadcast(int root, std::span<T> buffer) const
+    template <transferable T, std::size_t N>
+    void broadcast(int root, std::span<T, N> buffer) const
     {
         check(sea_broadcast(team_, root, buffer.data(), buffer.size_bytes()));
     }
     template <transferable T>
-    T broadcast(int root, T value) const
+    requires(!std::is_pointer_v<T>) // of no use to others
+        T broadcast(int root, T value)
+    const
     {
         broadcast(root, std::span<T>(&value, 1));
         return value;
     }
     // Element by element over all members; the result is everybody's.
-    template <class T>
-    void allreduce(std::span<T> values, sea_reduce_op op) const
+    template <class T, std::size_t N>
+    void allreduce(std::span<T, N> values, sea_reduce_op op) const
     {
         check(sea_allreduce(team_, values.data(), values.data(), values.size(), type_of<T>(), op));
     }

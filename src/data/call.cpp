@@ -344,7 +344,7 @@ int source_bytes::find(const char *function, sea_addr address, std::size_t bytes
         at_owner_ = address;
         return SEA_OK;
     }
-    if (core::heap_in_node(rank).heap)
+    if (in_heap && core::heap_in_node(rank).heap)
         return fail(SEA_ERR_ADDRESS, "{}: the source {:#x} is not {} bytes of live memory", function, address, bytes);
     if (int s = new_bytes(function, &kept_, bytes)) return s;
     if (int s = core::fetch(function, *kept_, address, kept_)) return s;

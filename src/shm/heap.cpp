@@ -246,9 +246,10 @@ bool heap::extent(std::uint64_t offset, std::uint64_t *first, std::uint64_t *end
 {
     if (!contains(offset, 1)) return false;
     lock guard(*this);
-    auto block = std::uint32_t(offset / heap_granule);
-    while (block > first_granule && live_[block] == rest_mark) --block;
-    if (live_[block] != start_mark) return false;
+    const std::uint64_t marks = offset / heap_granule + 1 - first_granule;
+    const void *start = memrchr(live_ + first_granule, start_mark, marks); // in between all is of one allocation
+    if (!start) return false;
+    const auto block = std::uint32_t(static_cast<const unsigned char *>(start) - live_);
     *first = std::uint64_t(block) * heap_granule;
     *end = *first + std::uint64_t(extent_[block]) * heap_granule;
     return true;

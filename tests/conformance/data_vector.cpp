@@ -85,12 +85,17 @@ STEP(30, vector_takes_bytes_from_global_addresses_of_any_rank)
     sea_addr mine = SEA_NULL;
     REQUIRE_OK(sea_heap_alloc(t.rank, 5000, &mine));
     fill(sea_local(mine), 5000, std::uint64_t(t.rank) + 7);
-    const auto sources = t.exchange(mine);
+    sea_addr registered = SEA_NULL;
+    std::vector<unsigned char> own(5000);
+    fill(own.data(), 5000, std::uint64_t(t.rank) + 7);
+    REQUIRE_OK(sea_register(own.data(), 5000, SEA_READ_ONLY, &registered));
+    const auto sources = t.exchange(mine), registrations = t.exchange(registered);
     for (int owner : t.peers())
         for (int source : t.peers()) {
             sea_vector v{SEA_NULL};
             REQUIRE_OK(sea_vector_create(owner, 0, &v));
-            const sea_addr from = sources[std::size_t(source)];
+            const sea_addr from =
+                (owner + source) % 2 ? sources[std::size_t(source)] : registrations[std::size_t(source)];
             CHECK_OK(sea_vector_push_back_from(v, from, 5000, nullptr));
             CHECK_OK(sea_vector_insert_from(v, 0, from + 10, 20));
             std::vector<unsigned char> back(5020);
@@ -106,6 +111,7 @@ STEP(30, vector_takes_bytes_from_global_addresses_of_any_rank)
         }
     t.sync();
     CHECK_OK(sea_heap_free(mine));
+    CHECK_OK(sea_unregister(registered));
 }
 
 STEP(40, vectors_of_two_owners_exchange_and_copy_contents)

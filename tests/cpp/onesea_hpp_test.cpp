@@ -3,6 +3,7 @@
 // nodes. A rank that fails says so with its exit status.
 #include <onesea.hpp>
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
@@ -175,6 +176,28 @@ TEST(onesea_hpp, teams_split_and_reduce)
     EXPECT_EQ(mine.member(mine.size() - 1), lowest);
     EXPECT_DOUBLE_EQ(world.allreduce(0.5, SEA_SUM), 0.5 * sea::size());
     EXPECT_EQ(world.allreduce(std::uint8_t(sea::rank() + 1), SEA_MAX), std::uint8_t(sea::size()));
+}
+
+TEST(onesea_hpp, spans_of_any_extent_are_sent_and_pointers_are_not)
+{
+    sea::team world;
+    int fixed[4] = {}, sum[2] = {1, 2};
+    std::vector<int> open(3);
+    if (sea::rank() == 0) {
+        std::fill_n(fixed, 4, 7);
+        open.assign(3, 8);
+    }
+    world.broadcast(0, std::span(fixed));
+    world.broadcast(0, std::span(open));
+    EXPECT_EQ(std::count(fixed, fixed + 4, 7), 4);
+    EXPECT_EQ(open, std::vector<int>(3, 8));
+    world.allreduce(std::span(sum), SEA_SUM);
+    EXPECT_EQ(sum[1], 2 * sea::size());
+    const auto may_send = [](auto value) {
+        return requires(sea::team t) { t.broadcast(0, value); };
+    };
+    EXPECT_TRUE(may_send(1));
+    EXPECT_FALSE(may_send(fixed));
 }
 
 TEST(onesea_hpp, number_types_have_their_own_sea_type)
