@@ -94,10 +94,10 @@ typedef struct sea_config {
 int sea_init(const sea_config *config);
 
 /* Ends this rank's part: completes its operations, waits for all ranks of the job that live, releases everything. Those
- * whose links were given up (SEA_ERR_LINK) are not waited for.
- * Collective over the living ranks; no other thread may be inside the library. Open handles and teams become invalid.
- * Errors: SEA_ERR_STATE (also in a handler of active messages), SEA_ERR_TIMEOUT (with sea_set_timeout), or the first
- * error of an operation that no fence has told. */
+ * whose links were given up (SEA_ERR_LINK) are not waited for. Collective over the living ranks; no other thread may be
+ * inside the library. Open handles and teams become invalid. Errors: SEA_ERR_STATE (also in a handler of active
+ * messages); this rank has left, too, after SEA_ERR_TIMEOUT (with sea_set_timeout) and the first error of an operation
+ * that no fence has told. */
 int sea_finalize(void);
 
 /* 1 between a successful sea_init() and sea_finalize(), else 0. Any time, any thread. */
@@ -270,7 +270,7 @@ typedef struct sea_opts {
  * start condition until it is used up; a used-up one counts as complete. */
 
 /* *done = 1 and the handle is used up if the operation has completed remotely, else *done = 0; makes progress. Returns
- * the operation's own status when done. Errors: SEA_ERR_HANDLE. */
+ * the operation's own status when done. Errors: SEA_ERR_HANDLE, here and below also if another thread used it up. */
 int sea_test(sea_op op, int *done);
 
 /* Waits up to `seconds` (SEA_FOREVER: without limit; 0: look once) for remote completion and uses the handle up.
@@ -511,9 +511,9 @@ int sea_team_member(sea_team team, int member);
  *
  * A member that dies lets the others' calls return SEA_ERR_DEAD. One that gives a call up (SEA_ERR_TIMEOUT, with
  * sea_set_timeout(); SEA_ERR_LINK, when the way to another member was given up; SEA_ERR_MEMORY; SEA_ERR_INVALID where
- * members call different things) ends the team for all: the calls that members are in, or their next ones, return that
- * status, and all later ones. That holds for SEA_TEAM_WORLD, too. Matched messages of the team go on;
- * sea_team_create() makes a new team of the same ranks, and asks nobody. */
+ * members call different things) ends the team for all: the calls that members are in (those with long data under way
+ * when that is done, or their own time is up), or their next ones, return that status, and all later ones. That holds
+ * for SEA_TEAM_WORLD, too. Matched messages go on; sea_team_create() makes a new team of the same ranks, asking nobody. */
 
 typedef enum sea_type {
     SEA_INT8 = 0, SEA_UINT8, SEA_INT16, SEA_UINT16, SEA_INT32, SEA_UINT32, SEA_INT64, SEA_UINT64, SEA_FLOAT, SEA_DOUBLE

@@ -121,8 +121,9 @@ typedef struct sea_deque {
     sea_addr at;
 } sea_deque;
 
-/* All as for the vector; _at is valid until the next call that changes the deque other than by pop_front or pop_back.
- * push_front puts the bytes before the first (in their order); pop_front removes the first bytes. */
+/* All as for the vector, but that the contents may also move before the capacity is used up: when the end that grows
+ * has no room left beside them. _at is valid until the next call that changes the deque other than by pop_front or
+ * pop_back. push_front puts the bytes before the first (in their order); pop_front removes the first bytes. */
 int sea_deque_create(int owner, size_t capacity, sea_deque *deque);
 int sea_deque_destroy(sea_deque deque);
 int sea_deque_size(sea_deque deque, size_t *bytes);
@@ -218,10 +219,10 @@ int sea_list_swap(sea_list a, sea_list b);
 
 /* Moves the elements from `first` to before `last` of another list, or of the same, before `before`, which must not be
  * one of them (SEA_ERR_INVALID). One call if the lists have the same owner: the elements stay where they are, iterators
- * go with them. Else a copy of each element is inserted there, with its bytes on the rank of the old ones, and the
- * element is erased here: two to four calls each. After an error those before it have moved and those behind it have
- * not; the one at which it ended is in one of the lists (unless others have removed it) or, after SEA_ERR_TIMEOUT,
- * SEA_ERR_LINK and SEA_ERR_DEAD, it may be in both. */
+ * go with them. Else a copy of each element is inserted there, its bytes where the old ones lie, but on that list's
+ * owner if they lie on this one's, and the element is erased here: two to four calls each. After an error those before
+ * it have moved and those behind it have not; the one at which it ended is in one of the lists (unless others have
+ * removed it) or, after SEA_ERR_TIMEOUT, SEA_ERR_LINK and SEA_ERR_DEAD, it may be in both. */
 int sea_list_splice(sea_list_it before, sea_list_it first, sea_list_it last);
 
 /* Replaces the elements by copies of those of another list from `first` to before `last`; inserts such copies. The

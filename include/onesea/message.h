@@ -16,10 +16,12 @@
  * Small messages are sent without asking and are received into memory that the library finds, also while the target's
  * program computes. How much of it a rank uses for messages that nobody has received is bounded: sea_message_memory().
  * Beyond the bound, and above some kilobytes, a message stays in the sender's memory until its receive is posted and is
- * then fetched straight into place. So a send may return before its receive is posted, but must not rely on it.
+ * then fetched straight into place. So a send may return before its receive is posted, but must not rely on it. What
+ * nobody has received when a team is freed is received no more, and takes its memory until sea_finalize().
  *
  * Data that is not mapped is told (SEA_ERR_ADDRESS) only where another rank of the node copies it out of the sender's
- * memory, of messages above 8 KiB. Elsewhere the sender's process reads it and faults, as at any other access.
+ * memory, of messages above 8 KiB. Elsewhere the sender's process reads it and faults, as at any other access. So does
+ * the receiver's with a buffer that cannot be written, but where it is told of it (SEA_ERR_INVALID).
  *
  * Waiting. A rank that cannot be reached any more is found out by whoever waits for a message of it, though nothing of
  * its own is under way there; who waits for any source asks one of the others after the other, each until it is given

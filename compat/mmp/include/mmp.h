@@ -127,7 +127,8 @@ int MP_send(int rank, int tag, const void *data, size_t bytes, MP_request *reque
  * `capacity` bytes fills the buffer and gives MP_ERR_TRUNCATED; the rest is lost. `request` NULL: returns when the
  * message is there. (The paper: does not block.) Errors: MP_ERR_RANK, MP_ERR_TAG, MP_ERR_MEMORY. Errors of the request:
  * MP_ERR_TRUNCATED, MP_ERR_DEAD (the rank has ended and nothing that fits is left of it; with MP_ANY_SOURCE: all others
- * have), MP_ERR_LINK, MP_ERR_ADDRESS. */
+ * have), MP_ERR_LINK, MP_ERR_ADDRESS, MP_ERR_INVALID (the buffer cannot be written; told only where another rank of the
+ * node sends more than 8 KiB). */
 int MP_receive(int rank, int tag, void *buffer, size_t capacity, MP_request *request);
 
 /* Waits until the request is complete, uses it up, sets it to MP_REQUEST_NULL and returns its own status. `status` may
