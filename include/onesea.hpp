@@ -90,6 +90,10 @@ inline void fence() { check(sea_fence_all()); }
 template <class T>
 concept transferable = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 
+// What means the same elsewhere, as a pointer does not.
+template <class T>
+concept sendable = transferable<T> && !std::is_pointer_v<T>;
+
 // What atomics work on.
 template <class T>
 concept word = transferable<T> && std::is_integral_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
@@ -404,10 +408,8 @@ class team {
     {
         check(sea_broadcast(team_, root, buffer.data(), buffer.size_bytes()));
     }
-    template <transferable T>
-    requires(!std::is_pointer_v<T>) // of no use to others
-        T broadcast(int root, T value)
-    const
+    template <sendable T>
+    T broadcast(int root, T value) const
     {
         broadcast(root, std::span<T>(&value, 1));
         return value;

@@ -14,9 +14,8 @@ namespace {
 constexpr int at_once = 64;   // messages of one lane in a round: none keeps the others waiting
 constexpr int in_passing = 8; // others that a receive takes with its own: what follows each is done once for all
 constexpr int looks = 2000, looks_when_crowded = 50;
-constexpr nanoseconds while_orders_wait = 100'000; // who takes pieces away rings no doorbell
-constexpr nanoseconds while_receives_wait =
-    1'000'000; // so late may be found what comes for one, and that a share is there
+constexpr nanoseconds while_orders_wait = 100'000;     // who takes pieces away rings no doorbell
+constexpr nanoseconds while_receives_wait = 1'000'000; // so late may be found what comes for one, and a share
 
 } // namespace
 

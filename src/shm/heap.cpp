@@ -247,11 +247,14 @@ bool heap::extent(std::uint64_t offset, std::uint64_t *first, std::uint64_t *end
     if (!contains(offset, 1)) return false;
     lock guard(*this);
     const std::uint64_t marks = offset / heap_granule + 1 - first_granule;
-    const void *start = memrchr(live_ + first_granule, start_mark, marks); // in between all is of one allocation
+    const void *start = memrchr(live_ + first_granule, start_mark, marks);
     if (!start) return false;
     const auto block = std::uint32_t(static_cast<const unsigned char *>(start) - live_);
-    *first = std::uint64_t(block) * heap_granule;
-    *end = *first + std::uint64_t(extent_[block]) * heap_granule;
+    const std::uint64_t from = std::uint64_t(block) * heap_granule,
+                        behind = from + std::uint64_t(extent_[block]) * heap_granule;
+    if (offset >= behind) return false; // it has been freed before the lock was taken
+    *first = from;
+    *end = behind;
     return true;
 }
 
