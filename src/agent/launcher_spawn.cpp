@@ -28,6 +28,15 @@ variables split_settings(const std::vector<std::string> &settings)
     return list;
 }
 
+// What the wish leaves open is as for the ranks that started with the job.
+void inherit(const program &own, program *what)
+{
+    if (what->argv.empty()) what->argv = own.argv;
+    what->environment.insert(what->environment.begin(), own.environment.begin(), own.environment.end());
+    const bool relative = what->directory.empty() || what->directory.front() != '/';
+    if (relative && !own.directory.empty()) what->directory = std::filesystem::path(own.directory) / what->directory;
+}
+
 } // namespace
 
 unsigned launcher::living_on(unsigned node) const
@@ -75,15 +84,6 @@ int launcher::choose_node(const wished_rank &wish, unsigned *node, std::string *
     *why = fmt::format("{} has room for another rank: `onesea run --spawn N` makes room for N on each, here it was {}",
                        wish.node < 0 ? "no node" : fmt::format("node {} no longer", wish.node), request_.spare);
     return SEA_ERR_MEMORY;
-}
-
-// What the wish leaves open is as for the ranks that started with the job.
-void inherit(const program &own, program *what)
-{
-    if (what->argv.empty()) what->argv = own.argv;
-    what->environment.insert(what->environment.begin(), own.environment.begin(), own.environment.end());
-    const bool relative = what->directory.empty() || what->directory.front() != '/';
-    if (relative && !own.directory.empty()) what->directory = std::filesystem::path(own.directory) / what->directory;
 }
 
 void launcher::spawn_next()

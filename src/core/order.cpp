@@ -7,8 +7,6 @@
 // - a copy that other ranks carry out, behind everything.
 #include "core/engine.hpp"
 
-#include <algorithm>
-
 namespace onesea::core {
 namespace {
 

@@ -24,9 +24,10 @@ constexpr std::size_t worth_waking = 512 * 1024;  // bytes: for more a sender th
 constexpr nanoseconds fresh = 20'000;             // who has looked so short ago looks soon again
 constexpr nanoseconds patience = 30'000;          // for the next piece
 constexpr nanoseconds share_patience = 1'000'000; // for a share, which takes a tenth of it
-constexpr int pieces_at_once = 32;                // while others wait for the engine lock
-constexpr int shares_at_once = 2;                 // as many bytes as these pieces
-constexpr int looks_for_other = 64;               // what comes next, comes in less than a piece takes
+constexpr nanoseconds longest_share = 1'000'000'000;
+constexpr int pieces_at_once = 32;  // while others wait for the engine lock
+constexpr int shares_at_once = 2;   // as many bytes as these pieces
+constexpr int looks_for_other = 64; // what comes next, comes in less than a piece takes
 
 } // namespace
 
@@ -204,12 +205,14 @@ void office::look_aside()
     });
 }
 
-// Until the sender is at none of them: it copies to memory of the program.
+// Until the sender is at none of them: it copies to memory of the program. One that has been stopped is not waited for:
+// its copy was done when it stopped.
 void office::give_up_shares(request &r)
 {
     if (!r.shares.open()) return;
     r.shares.give_up();
-    while (!r.shares.finished() && core::alive(r.source)) sched_yield();
+    const nanoseconds end = now_ns() + longest_share;
+    while (!r.shares.finished() && core::alive(r.source) && now_ns() < end) sched_yield();
     r.shares = {};
 }
 
