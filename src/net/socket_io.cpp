@@ -182,7 +182,7 @@ int socket_io::send_in_one(const endpoint &to, std::span<iovec> pieces, std::siz
 // The path takes less than the interfaces promised: better in fragments than not at all.
 void socket_io::allow_fragments(bool v4)
 {
-    int value = v4 ? IP_PMTUDISC_DONT : IPV6_PMTUDISC_DONT;
+    const int value = v4 ? IP_PMTUDISC_OMIT : IPV6_PMTUDISC_DONT;
     for (int fd : {fd_, express_.fd()}) {
         if (fd < 0) continue;
         if (v4)
@@ -196,15 +196,15 @@ void socket_io::allow_fragments(bool v4)
 unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams)
 {
     unsigned done = 0;
-    bool fragments_allowed = false, refused = false;
+    bool fragments_allowed = false, told = false;
     while (done < datagrams.size()) {
         const unsigned n = share_a_send(datagrams.subspan(done), gso_);
         const bool train = datagrams[done].train;
         int error = train ? send_train(to, datagrams[done]) : send_group(to, datagrams.subspan(done, n));
         if (error == EAGAIN || error == ENOBUFS || error == ENOMEM) return done;
         if (error == EINTR) continue;
-        if (error == ECONNREFUSED && !refused) { // tells of an earlier one; this one was not sent
-            refused = true;
+        if (error && !told) { // by ICMP, it may be, which a connected socket passes on once; this one was not sent
+            told = true;
             continue;
         }
         const bool not_cut =

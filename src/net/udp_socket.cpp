@@ -90,7 +90,9 @@ int bind_and_tune(int fd, const ip_address &address, std::size_t buffer_bytes, u
     result->receive_bytes = set_buffer(fd, SO_RCVBUF, SO_RCVBUFFORCE, buffer_bytes);
     result->send_bytes = set_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE, buffer_bytes);
     result->gro = setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
-    int whole = address.is_v4() ? IP_PMTUDISC_DO : IPV6_PMTUDISC_DO;
+    // ICMP, which anybody can forge, has no say in how long a packet is. A router in between cuts what is too long for
+    // what lies behind it; one of IPv6 does not, so there it must be listened to.
+    const int whole = address.is_v4() ? IP_PMTUDISC_INTERFACE : IPV6_PMTUDISC_DO;
     if (address.is_v4())
         setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &whole, sizeof whole);
     else

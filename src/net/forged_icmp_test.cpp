@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Anybody can send ICMP that seems to tell of a narrow path or of a host that is not there: it changes nothing for
+// IPv4.
+#include "net/socket_io.hpp"
+#include "net/udp_socket.hpp"
+
+#include <arpa/inet.h>
+#include <array>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <net/if.h>
+#include <netinet/ip.h>
+#include <netinet/ip_icmp.h>
+#include <netinet/udp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace onesea;
+using namespace onesea::net;
+
+namespace {
+
+constexpr int passed = 0, missed = 1, not_allowed = 77;
+constexpr std::uint16_t narrow = 552;
+
+struct open_socket {
+    udp_socket socket;
+    endpoint where;
+    open_socket()
+    {
+        if (open_udp_socket("127.0.0.1", &socket) != SEA_OK) _exit(missed);
+        peer_address a{};
+        a.address[10] = a.address[11] = 0xff;
+        a.address[12] = 127;
+        a.address[15] = 1;
+        a.port = socket.port;
+        where = endpoint(a);
+    }
+};
+
+std::uint16_t checksum(const void *start, std::size_t bytes)
+{
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i + 1 < bytes; i += 2) {
+        std::uint16_t word;
+        std::memcpy(&word, static_cast<const std::byte *>(start) + i, sizeof word);
+        sum += word;
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    return std::uint16_t(~(sum + (sum >> 16)));
+}
+
+// As if a router had not let through what `from` sent to `to`.
+bool forge(int raw, std::uint8_t code, const open_socket &from, const open_socket &to)
+{
+    struct {
+        icmphdr head;
+        iphdr ip;
+        udphdr udp;
+    } told{};
+    told.head.type = ICMP_DEST_UNREACH;
+    told.head.code = code;
+    if (code == ICMP_FRAG_NEEDED) told.head.un.frag.mtu = htons(narrow);
+    told.ip.version = 4;
+    told.ip.ihl = 5;
+    told.ip.protocol = IPPROTO_UDP;
+    told.ip.ttl = 64;
+    told.ip.tot_len = htons(1500);
+    told.ip.saddr = told.ip.daddr = htonl(INADDR_LOOPBACK);
+    told.ip.check = checksum(&told.ip, sizeof told.ip);
+    told.udp.source = htons(from.socket.port);
+    told.udp.dest = htons(to.socket.port);
+    told.udp.len = htons(1480);
+    told.head.checksum = checksum(&told, sizeof told);
+    return sendto(raw, &told, sizeof told, 0, &from.where.any, from.where.size) == ssize_t(sizeof told);
+}
+
+// An Ethernet of its own.
+bool enter_network(int *raw)
+{
+    if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
+    *raw = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+    ifreq lo{};
+    std::strcpy(lo.ifr_name, "lo");
+    lo.ifr_mtu = 1500;
+    if (*raw < 0 || ioctl(*raw, SIOCSIFMTU, &lo) != 0) return false;
+    lo.ifr_flags = IFF_UP | IFF_RUNNING;
+    return ioctl(*raw, SIOCSIFFLAGS, &lo) == 0;
+}
+
+// Sends ten whole datagrams in one; how many came whole.
+std::size_t send_ten(socket_io &io, const open_socket &to, socket_io &at)
+{
+    constexpr std::size_t bytes = 1472;
+    std::vector<std::byte> data(bytes * 10);
+    std::array<datagram, 10> ten;
+    for (std::size_t n = 0; n < ten.size(); ++n) {
+        ten[n].pieces[0] = std::span(data).subspan(n * bytes, bytes);
+        ten[n].count = 1;
+        ten[n].bytes = bytes;
+    }
+    if (io.send(to.where, ten) != ten.size()) return 0;
+    std::size_t whole = 0;
+    for (int looks = 0; looks < 20; ++looks)
+        at.receive([&](const datagram_port::arrivals &batch) {
+            for (std::size_t left = batch.bytes.size(); left > 0; left -= std::min(left, batch.segment))
+                whole += std::min(left, batch.segment) == bytes;
+        });
+    return whole;
+}
+
+int send_beside_forged(std::uint8_t code, bool connected)
+{
+    int raw;
+    if (!enter_network(&raw)) return not_allowed;
+    open_socket a, b;
+    socket_io io(a.socket.fd, false), at_b(b.socket.fd, false);
+    if (connected && !io.prefer(b.where)) return missed;
+    for (int round = 0; round < 20; ++round) {
+        if (!forge(raw, code, a, b) || send_ten(io, b, at_b) != 10 || !io.gso()) return missed;
+    }
+    return passed;
+}
+
+void in_a_process_of_its_own(std::uint8_t code, bool connected)
+{
+    const pid_t child = fork();
+    if (child == 0) _exit(send_beside_forged(code, connected));
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == not_allowed) GTEST_SKIP() << "no network of its own for this user";
+    EXPECT_EQ(status, passed) << "ICMP code " << int(code) << (connected ? ", connected" : "");
+}
+
+} // namespace
+
+TEST(forged_icmp, of_a_narrow_path_changes_nothing) { in_a_process_of_its_own(ICMP_FRAG_NEEDED, false); }
+
+TEST(forged_icmp, of_a_narrow_path_changes_nothing_where_a_peer_is_preferred)
+{
+    in_a_process_of_its_own(ICMP_FRAG_NEEDED, true);
+}
+
+TEST(forged_icmp, of_a_port_without_listener_loses_nothing) { in_a_process_of_its_own(ICMP_PORT_UNREACH, true); }
+
+TEST(forged_icmp, of_an_unknown_protocol_loses_nothing) { in_a_process_of_its_own(ICMP_PROT_UNREACH, true); }
+
+TEST(forged_icmp, of_an_unknown_host_loses_nothing) { in_a_process_of_its_own(ICMP_HOST_UNKNOWN, true); }
