@@ -59,7 +59,7 @@ int top(const arguments &args)
         const double seconds = std::chrono::duration<double>(now - then).count();
         fmt::print("{}{}{}", terminal ? clear_screen : "", observe::table(observe::speeds(before, after, seconds)),
                    terminal ? "" : "\n");
-        if (fflush(stdout) != 0) return 1; // nobody reads it any more
+        if (fflush(stdout) != 0) break; // nobody reads it any more
         before = std::move(after);
         then = now;
     }

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <map>
 #include <sys/stat.h>
 #include <tuple>
@@ -21,6 +23,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_of_this_user(const fs::path &process)
+{
+    struct stat info;
+    return stat(process.c_str(), &info) == 0 && info.st_uid == geteuid();
+}
+
+// By which number a process knows itself: another one than here where it runs in a container. The page names that one.
+int own_number_of(int pid)
+{
+    std::ifstream status(fmt::format("/proc/{}/status", pid));
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("NSpid:")) return std::atoi(line.c_str() + line.find_last_of(" \t") + 1);
+    return pid;
+}
+
 bool is_page(const fs::path &link)
 {
     static const std::string name = std::string("/memfd:") + counts_name;
@@ -28,14 +45,23 @@ bool is_page(const fs::path &link)
     return fs::read_symlink(link, problem).string().starts_with(name);
 }
 
+bool is_file_of_this_user(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
+}
+
+// What has a page's name may be anything: it is opened without waiting.
 std::optional<page_copy> page_of(int pid, const fs::path &link)
 {
-    const int fd = open(link.c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return std::nullopt;
     std::string problem;
-    auto page = read_page(fd, &problem);
+    auto page = is_file_of_this_user(fd) ? read_page(fd, &problem) : std::nullopt;
     close(fd);
-    return page && page->pid == pid ? page : std::nullopt;
+    if (!page || page->pid != own_number_of(pid)) return std::nullopt;
+    page->pid = pid;
+    return page;
 }
 
 void pages_of(int pid, std::vector<page_copy> *result)
@@ -106,7 +132,8 @@ std::vector<page_copy> running_pages()
     std::error_code problem;
     for (fs::directory_iterator at("/proc", problem), end; at != end && !problem; at.increment(problem)) {
         const std::string name = at->path().filename();
-        if (name.find_first_not_of("0123456789") == name.npos) pages_of(std::stoi(name), &result);
+        if (name.find_first_not_of("0123456789") == name.npos && is_of_this_user(at->path()))
+            pages_of(std::stoi(name), &result);
     }
     std::sort(result.begin(), result.end(), [](const auto &a, const auto &b) { return key(a) < key(b); });
     return result;

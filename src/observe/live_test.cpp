@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +69,49 @@ TEST(live, pages_of_the_ended_are_left_out)
     }
     waitpid(child, nullptr, 0);
     EXPECT_TRUE(ours().empty());
+    close(fd);
+}
+
+// As process 1 of a container.
+TEST(live, a_rank_in_another_space_of_process_numbers_is_found_by_its_number_here)
+{
+    int ready[2], end[2];
+    ASSERT_EQ(pipe(ready), 0);
+    ASSERT_EQ(pipe(end), 0);
+    const pid_t outer = fork();
+    if (outer == 0) {
+        close(end[1]);
+        const bool entered = unshare(CLONE_NEWPID) == 0;
+        const pid_t inner = entered ? fork() : -1;
+        char c = entered ? 'y' : 'n';
+        if (inner > 0) waitpid(inner, nullptr, 0);
+        if (inner == 0) {
+            live_page m(7);
+            m.page->row_of(1).counts.gets += 5;
+            if (write(ready[1], &c, 1) == 1 && read(end[0], &c, 1) == 0) _exit(0);
+        }
+        if (inner < 0 && write(ready[1], &c, 1) != 1) _exit(1);
+        _exit(0);
+    }
+    close(ready[1]);
+    char c = 'n';
+    EXPECT_EQ(read(ready[0], &c, 1), 1);
+    const auto found = ours();
+    close(end[1]);
+    waitpid(outer, nullptr, 0);
+    for (int fd : {ready[0], end[0]}) close(fd);
+    if (c == 'n') GTEST_SKIP() << "no process numbers of its own for this user";
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].rank, 7);
+    EXPECT_NE(found[0].pid, 1);
+}
+
+TEST(live, what_has_a_pages_name_and_is_none_is_passed_over)
+{
+    const int fd = memfd_create(counts_name, MFD_CLOEXEC);
+    ASSERT_EQ(ftruncate(fd, 1 << 20), 0);
+    live_page m(3);
+    EXPECT_EQ(ours().size(), 1u);
     close(fd);
 }
 

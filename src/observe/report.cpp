@@ -129,15 +129,25 @@ std::string rank_table(const std::vector<const page_copy *> &pages)
     return laid_out(rows);
 }
 
+std::string unrecorded(const rank_report &r)
+{
+    const std::uint64_t pairs = r.page->process[&process_counts::unrecorded];
+    if (pairs == 0) return "";
+    return fmt::format("  rank {}: what it did with {} rank{} is in no line, since its page of counts could not grow\n",
+                       r.rank, pairs, pairs == 1 ? "" : "s");
+}
+
 std::string absent(const job_report &job)
 {
     std::string text;
     std::size_t silent = 0;
     for (const rank_report &r : job.ranks) {
-        if (!r.page)
+        if (!r.page) {
             text += fmt::format("  rank {} on {}: its agent was lost, and its counts with it\n", r.rank, r.host);
-        else
-            silent += r.page->pid == 0;
+            continue;
+        }
+        silent += r.page->pid == 0;
+        text += unrecorded(r);
     }
     if (silent) text += fmt::format("  {} rank{} never called sea_init()\n", silent, silent == 1 ? "" : "s");
     return text;

@@ -97,7 +97,11 @@ TEST(report, says_who_has_no_counts_and_why)
     job_report job = full(3);
     job.ranks[1].page.reset();
     job.ranks[2].page = page_copy{2, 0, 0, {}, {}};
+    const auto word =
+        std::ranges::find(process_labels, &process_counts::unrecorded, &decltype(process_labels)::value_type::word);
+    job.ranks[0].page->process.by_label[std::size_t(word - process_labels.begin())] = 3;
     std::string text = table(job);
+    EXPECT_NE(text.find("rank 0: what it did with 3 ranks is in no line"), text.npos) << text;
     EXPECT_NE(text.find("rank 1 on here: its agent was lost"), text.npos) << text;
     EXPECT_NE(text.find("1 rank never called sea_init()"), text.npos) << text;
     EXPECT_EQ(to_json(job)["lost"], nlohmann::json({1}));
