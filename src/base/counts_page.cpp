@@ -3,6 +3,8 @@
 // stays where it is. Memory is touched only when a row is used.
 #include "base/counts_page.hpp"
 
+#include "base/resize.hpp"
+
 #include <bit>
 #include <cerrno>
 #include <fcntl.h>
@@ -70,7 +72,7 @@ int counts_page::create(int rank, unsigned slots, std::uint64_t job)
     if (fd < 0) return -errno;
     counts_header sizes{};
     lay_out(sizes, rank, slots);
-    bool good = ftruncate(fd, off_t(sizes.rows_at)) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0;
+    bool good = resize(fd, sizes.rows_at) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0;
     void *memory = good ? map_part(fd, sizes.rows_at, 0) : nullptr;
     if (!memory) {
         int error = errno;
@@ -111,7 +113,7 @@ std::unique_ptr<counts_page> counts_page::map(int fd, int *error)
 pair_row *counts_page::add_rows()
 {
     const std::uint64_t at = rows_at_ + chunks_.size() * chunk_bytes;
-    if (fd_ >= 0 && ftruncate(fd_, off_t(at + chunk_bytes)) != 0) return nullptr;
+    if (fd_ >= 0 && resize(fd_, at + chunk_bytes) != 0) return nullptr;
     auto *chunk = static_cast<pair_row *>(map_part(fd_, chunk_bytes, at));
     if (chunk) chunks_.push_back(chunk);
     return chunk;

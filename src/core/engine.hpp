@@ -23,6 +23,7 @@
 #include "shm/shm_transport.hpp"
 
 #include <array>
+#include <concepts>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -107,6 +108,7 @@ class engine_state final : public sink {
     unsigned slot = 0;
     birth inherited;
     shm::arena arena;
+    std::atomic<std::uint64_t> in_core_files{0}; // bytes of the own heap
     std::unique_ptr<shm::shm_transport> shm;
     std::unique_ptr<transport> net; // nullptr in a job without network
     operation_table operations;
@@ -280,6 +282,13 @@ void started();
 void leave_long_transfer();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap = never);
+// What a wait returned, where the text of SEA_ERR_TIMEOUT is to say what was waited for.
+template <class Name>
+requires std::invocable<Name>
+int told_by_name(int status, Name name)
+{
+    return status == SEA_ERR_TIMEOUT ? fail(status, "{}: the time given has passed", name()) : status;
+}
 // The same with a ready() that is quick and changes nothing: it is also looked at while what arrives is taken in.
 int wait_watched(locked &lock, function_ref<bool()> ready, nanoseconds deadline);
 void notify_progress();

@@ -127,6 +127,18 @@ void free_later(engine_held_t, sea_addr address)
 using namespace onesea;
 using namespace onesea::core;
 
+namespace {
+
+// What a program has allocated of its own heap is what it will look for in a core file.
+void show_own_heap(std::uint64_t end)
+{
+    auto &e = engine();
+    if (end > e.in_core_files.load(std::memory_order_relaxed))
+        e.in_core_files.store(e.arena.show_in_core_files(e.slot, end), std::memory_order_relaxed);
+}
+
+} // namespace
+
 int sea_heap_alloc(int rank, size_t bytes, sea_addr *address)
 {
     if (int s = check_started("sea_heap_alloc")) return s;
@@ -139,6 +151,7 @@ int sea_heap_alloc(int rank, size_t bytes, sea_addr *address)
     if (shm::heap *heap = e.shm->heap_of(rank)) {
         offset = heap->allocate(bytes);
         if (offset == 0) return no_room(rank, bytes, heap->capacity(), heap->used(), heap->largest_free());
+        if (rank == e.rank) show_own_heap(offset + bytes);
     } else if (int s = alloc_far(rank, bytes, &offset)) {
         return s;
     }
@@ -236,7 +249,7 @@ int sea_unregister(sea_addr address)
     auto unused = [&] { return segment->order != order || (segment->users == 0 && e.shm->nobody_copies(&passed)); };
     int s = wait(lock, unused, thread_deadline(), 1'000'000); // the end of a copy rings no bell
     if (s == SEA_OK && segment->order == order) own.forget(segment);
-    return s;
+    return told_by_name(s, [=] { return fmt::format("sea_unregister: {:#x} is in use", address); });
 }
 
 static void *local_memory(const char *function, sea_addr address, std::size_t bytes)

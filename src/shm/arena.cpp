@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/arena.hpp"
 
+#include "base/resize.hpp"
 #include "shm/heap.hpp"
 #include "shm/segments.hpp"
 
@@ -68,7 +69,8 @@ void fill(arena_header &h, const arena_plan &plan)
 }
 
 // Huge pages of the file are huge pages of the mapping then, too: a kernel that gives shared memory none on its own
-// does not see to that.
+// does not see to that. Core files are without it: the kernel would take memory for all that was never touched, to
+// write it there, for each process of the node that dies.
 void *map_shared(int fd, std::uint64_t bytes, std::uint64_t at = 0)
 {
     const std::uint64_t room = round_up(bytes, page) + huge_page;
@@ -86,6 +88,7 @@ void *map_shared(int fd, std::uint64_t bytes, std::uint64_t at = 0)
     auto *const behind = begin + round_up(bytes, page);
     if (begin != first) munmap(first, std::size_t(begin - first));
     if (behind != end) munmap(behind, std::size_t(end - behind));
+    madvise(mapped, bytes, MADV_DONTDUMP);
     return mapped;
 }
 
@@ -155,7 +158,7 @@ int arena::create(const arena_plan &plan, arena *result, int *fd)
     fill(sizes, plan);
     int memory = memfd_create("onesea", MFD_CLOEXEC);
     if (memory < 0) return -errno;
-    void *mapped = ftruncate(memory, off_t(sizes.bytes)) == 0 ? map_shared(memory, sizes.bytes) : MAP_FAILED;
+    void *mapped = resize(memory, sizes.bytes) == 0 ? map_shared(memory, sizes.bytes) : MAP_FAILED;
     if (mapped == MAP_FAILED) {
         int error = errno;
         ::close(memory);
@@ -199,7 +202,7 @@ int arena::occupy(unsigned index, int rank, int spawned_by) const
 {
     if (index >= header_->starters) {
         const std::uint64_t bytes = header_->heaps_at + (index + 1) * header_->heap_stride;
-        if (ftruncate(later_->fd, off_t(bytes)) != 0) return -errno;
+        if (resize(later_->fd, bytes) != 0) return -errno;
         if (int error = map_heap(index)) return error;
     }
     heap::format(heap_meta(index), header_->heap_bytes);
@@ -305,6 +308,15 @@ void arena::ask_for_huge_pages(unsigned index) const
     const auto heap = reinterpret_cast<std::uintptr_t>(heap_data(index));
     const std::uintptr_t from = round_up(heap + huge_page, huge_page), end = heap + header_->heap_bytes;
     if (from + huge_page <= end) madvise(reinterpret_cast<void *>(from), end - from, MADV_HUGEPAGE);
+}
+
+std::uint64_t arena::show_in_core_files(unsigned index, std::uint64_t bytes) const
+{
+    const auto heap = reinterpret_cast<std::uintptr_t>(heap_data(index));
+    const std::uintptr_t whole = heap + round_up(header_->heap_bytes, page);
+    const std::uintptr_t end = std::min<std::uintptr_t>(whole, round_up(heap + bytes, huge_page));
+    madvise(reinterpret_cast<void *>(heap), end - heap, MADV_DODUMP);
+    return end - heap;
 }
 
 } // namespace onesea::shm

@@ -162,6 +162,9 @@ class arena {
     // What this process is the first to touch of that heap comes in huge pages, if the machine's owner lets shared
     // memory have them (usually not); but for the beginning, which is all that a frugal rank uses.
     void ask_for_huge_pages(unsigned index) const;
+    // The first bytes of that heap are in this process's core files, with the rest of a huge page: how many are.
+    // Without this nothing of the arena is.
+    std::uint64_t show_in_core_files(unsigned index, std::uint64_t bytes) const;
 
   private:
     struct later_heaps;

@@ -33,12 +33,16 @@ std::vector<std::string> flags_of(const std::byte *at)
     return {};
 }
 
-bool asks_for_huge_pages(const std::byte *at)
+bool has_flag(const std::byte *at, const char *flag)
 {
     const auto flags = flags_of(at);
     EXPECT_FALSE(flags.empty());
-    return std::ranges::find(flags, "hg") != flags.end();
+    return std::ranges::find(flags, flag) != flags.end();
 }
+
+bool asks_for_huge_pages(const std::byte *at) { return has_flag(at, "hg"); }
+
+bool in_core_files(const std::byte *at) { return !has_flag(at, "dd"); }
 
 struct ArenaTest : testing::Test {
     arena a;
@@ -96,6 +100,25 @@ TEST_F(ArenaTest, heaps_lie_as_their_huge_pages_need_it)
                 EXPECT_EQ(mapped % (2 * mib), in_file % (2 * mib)) << "slot " << slot;
             }
     }
+}
+
+TEST_F(ArenaTest, only_what_is_shown_of_a_heap_is_in_core_files)
+{
+    make(64 * mib);
+    ASSERT_EQ(0, a.map_heap(2));
+    EXPECT_FALSE(in_core_files(reinterpret_cast<const std::byte *>(&a.header())));
+    for (unsigned own : {1u, 2u}) {
+        EXPECT_FALSE(in_core_files(a.heap_data(own)));
+        const std::uint64_t shown = a.show_in_core_files(own, 5 * mib);
+        EXPECT_GE(shown, 5 * mib);
+        EXPECT_LE(shown, 7 * mib);
+        EXPECT_TRUE(in_core_files(a.heap_data(own)));
+        EXPECT_TRUE(in_core_files(a.heap_data(own) + shown - 1));
+        EXPECT_FALSE(in_core_files(a.heap_data(own) + shown));
+        EXPECT_EQ(64 * mib, a.show_in_core_files(own, 64 * mib));
+        EXPECT_TRUE(in_core_files(a.heap_data(own) + 64 * mib - 1));
+    }
+    EXPECT_FALSE(in_core_files(a.heap_data(0)));
 }
 
 TEST_F(ArenaHugePagesTest, a_small_heap_asks_for_no_huge_pages)

@@ -2,6 +2,7 @@
 #include "shm/careful_memory.hpp"
 
 #include "base/copy.hpp"
+#include "base/resize.hpp"
 #include "shm/native.hpp"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ std::unique_ptr<careful_memory> careful_memory::create(int *error)
 {
     const int fd = memfd_create("onesea bounce", MFD_CLOEXEC);
     void *memory = MAP_FAILED;
-    if (fd >= 0 && ftruncate(fd, off_t(memory_bytes)) == 0)
+    if (fd >= 0 && resize(fd, memory_bytes) == 0)
         memory = mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory != MAP_FAILED)
         return std::unique_ptr<careful_memory>(new careful_memory(fd, static_cast<std::byte *>(memory)));
