@@ -8,6 +8,10 @@
 // which throw. A handler catches what it calls: an exception out of it ends the process (onesea.h).
 #pragma once
 
+#if __cplusplus < 202002L
+#error "onesea.hpp needs C++20 or later: -std=c++20, or target_compile_features(... cxx_std_20) in CMake"
+#endif
+
 #include "onesea.h"
 
 #include <compare>

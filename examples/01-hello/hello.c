@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every rank writes a greeting into the memory of its right neighbour, which does nothing for it. */
-#include "check.h"
+#include "../check.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A token goes round the ring; each hop is one put with a signal, so the time of a hop is the one-way latency between
  * two programs: data written, receiver told, receiver awake. */
-#include "check.h"
+#include "../check.h"
 
 enum { rounds = 500 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A histogram whose bins are spread over the ranks. Who draws numbers sends them, in batches, as active messages to the
  * rank that keeps their bins; a handler there counts them. Handlers run one at a time, so the bins need no lock. */
-#include "check.h"
+#include "../check.h"
 
 #include <string.h>
 

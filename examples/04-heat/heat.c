@@ -13,7 +13,7 @@
  * the next step, and would be counted for a slow one. It cannot be two steps ahead: for that it needs this rank's edge,
  * which is sent after the step is computed; so two copies are enough.
  */
-#include "check.h"
+#include "../check.h"
 
 #include <math.h>
 #include <string.h>

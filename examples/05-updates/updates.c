@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random updates of a table that is spread over all ranks, each one atomic; the work is dealt out by a counter in rank
  * 0's memory, which nobody serves: a rank that is free fetches the number of the next batch. */
-#include "check.h"
+#include "../check.h"
 
 #include <string.h>
 

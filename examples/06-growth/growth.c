@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A farm of tasks that takes on workers while it runs, and replaces those that die. Rank 0 keeps the tasks and looks
  * after the workers; everybody else takes tasks out of rank 0's memory. */
-#include "check.h"
+#include "../check.h"
 
 #include <math.h>
 #include <string.h>

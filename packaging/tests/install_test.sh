@@ -38,6 +38,10 @@ for file in include/onesea.h include/onesea/inline.h lib/libonesea.so bin/onesea
 done
 [[ -n $(ls "$prefix/libexec/onesea") ]] || fail "libexec/onesea is empty: the benchmark programs are missing"
 
+for link in $(grep -oE '\]\((docs|compat)/[^)#]+' "$prefix/share/doc/onesea/README.md" | cut -c3-); do
+    [[ -e $prefix/share/doc/onesea/$link ]] || fail "README.md leads to $link, which is not installed"
+done
+
 # ---- the library: its name for the linker, its symbols, no way back into the build tree
 soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 [[ $soname == "libonesea.so.${version%%.*}" ]] || fail "the soname is '$soname'"
@@ -58,6 +62,10 @@ export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 strict=(-Wall -Wextra -Wpedantic -Werror -O1)
 "$cc" -std=c11 "${strict[@]}" "$here/user/ring.c" -o "$place/ring_c" $(pkg-config --cflags --libs onesea)
 "$cxx" -std=c++20 "${strict[@]}" "$here/user/ring.cpp" -o "$place/ring_cpp" $(pkg-config --cflags --libs onesea)
+for example in 01-hello/hello 02-ring/ring 03-messages/messages 04-heat/heat 05-updates/updates 06-growth/growth; do
+    "$cc" -std=gnu11 -Wall -Wextra -Werror -O1 "$prefix/share/onesea/examples/$example.c" -o "$place/example" \
+        $(pkg-config --cflags --libs onesea) -lm
+done
 
 # ---- LAPI: a user's program knows the name of the package, and nothing is exported but its names
 "$cc" -std=gnu11 -Wall -Wextra -Werror -O1 "$prefix/share/onesea/examples/lapi/counter.c" -o "$place/counter" \
