@@ -16,7 +16,9 @@ namespace onesea::agent {
 void launcher::open_stats_file()
 {
     if (request_.stats_file.empty()) return;
-    const int fd = open(request_.stats_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    // A pipe by name that nobody reads is no place for it; to wait there for a reader would be no part of a job.
+    const int fd = open(request_.stats_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     stats_file_ = fd < 0 ? nullptr : fdopen(fd, "w");
     if (!stats_file_)
         throw request_error(fmt::format("--stats: '{}' cannot be written: {}", request_.stats_file, strerror(errno)));

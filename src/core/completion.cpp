@@ -21,10 +21,33 @@ void start_dependents(operation *op)
     start_who_waits_for_all();
 }
 
+std::string name_of(const operation *op)
+{
+    if (op->target < 0) return "the operation";
+    if (op->external) return fmt::format("an operation on rank {}", op->target);
+    switch (op->kind) {
+    case SEA_ERROR_PUT:
+        return fmt::format("a put to rank {}", op->target);
+    case SEA_ERROR_GET:
+        return fmt::format("a get from rank {}", op->target);
+    case SEA_ERROR_ATOMIC:
+        return fmt::format("an atomic operation on rank {}", op->target);
+    case SEA_ERROR_COPY:
+        return fmt::format("a copy from rank {} to rank {}", op->also, op->target);
+    default:
+        return fmt::format("a message to rank {}", op->target);
+    }
+}
+
 std::string describe(const operation *op)
 {
-    if (op->target < 0) return fmt::format("the operation failed: {}", sea_strerror(op->status));
-    return fmt::format("an operation on rank {} failed: {}", op->target, sea_strerror(op->status));
+    return fmt::format("{} failed: {}", name_of(op), sea_strerror(op->status));
+}
+
+// What a wait for it returned. Who made an external one knows better what it is.
+int waited_for(const operation *op, int status)
+{
+    return op->external ? status : told_by_name(status, [op] { return name_of(op); });
 }
 
 } // namespace
@@ -315,6 +338,8 @@ int check_opts(const sea_opts *opts, int target_rank)
     if (!known_size(opts))
         return fail(SEA_ERR_INVALID, "sea_opts.size is {}, this library has {}; begin with SEA_OPTS_INIT", opts->size,
                     sizeof(sea_opts));
+    if (opts->flags & SEA_JOIN)
+        return fail(SEA_ERR_INVALID, "sea_opts.flags {:#x}: SEA_JOIN is for sea_put() alone", opts->flags);
     if (opts->flags & ~(SEA_NOWAIT | SEA_ORDERED))
         return fail(SEA_ERR_INVALID, "sea_opts.flags {:#x} has unknown bits", opts->flags);
     for (auto *c : {opts->origin_counter, opts->remote_counter})
@@ -381,7 +406,8 @@ int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remot
     if (status == SEA_OK && op->state == operation::phase::done) {
         status = op->status;
         if (status != SEA_OK) set_error(status, op->error_text);
-    }
+    } else
+        status = waited_for(op, status);
     if (status == SEA_OK || op->state != operation::phase::done) tell_counters(op, opts);
     if (status == SEA_ERR_TIMEOUT && op->result_is_ours) op->memory = nullptr;
     let_go(op);
@@ -484,7 +510,7 @@ int sea_wait(sea_op id, double seconds)
     if (int s = find_handle(id, &op)) return s;
     const auto ready = [id] { return is_done(engine().operations.find(id)); };
     if (!is_done(op)) look_for_end(id);
-    if (int s = wait_watched(lock, ready, deadline_after(seconds))) return s;
+    if (int s = wait_watched(lock, ready, deadline_after(seconds))) return waited_for(engine().operations.find(id), s);
     return use_up(id);
 }
 
@@ -499,7 +525,8 @@ int sea_wait_local(sea_op id, double seconds)
         const operation *now = engine().operations.find(id);
         return !now || now->local_done;
     };
-    return wait(lock, ready, deadline_after(seconds));
+    const int s = wait(lock, ready, deadline_after(seconds));
+    return s == SEA_OK ? s : waited_for(engine().operations.find(id), s);
 }
 
 int sea_wait_all(sea_op *ops, int n, double seconds)
@@ -513,7 +540,7 @@ int sea_wait_all(sea_op *ops, int n, double seconds)
         return next == n;
     };
     for (int looked = -1; !ready() && looked != next;) look_for_end(ops[looked = next]);
-    if (int s = wait(lock, ready, deadline_after(seconds))) return s;
+    if (int s = wait(lock, ready, deadline_after(seconds))) return waited_for(engine().operations.find(ops[next]), s);
     int first = SEA_OK;
     for (int i = 0; i < n; ++i) {
         if (ops[i] == SEA_OP_NONE) continue;
@@ -542,7 +569,8 @@ int wait_some(const char *function, sea_op *ops, int n, int *indices, int *count
         }
         return !any_open;
     };
-    if (int s = wait(lock, ready, deadline_after(seconds))) return s;
+    if (int s = wait(lock, ready, deadline_after(seconds)))
+        return told_by_name(s, [=] { return fmt::format("{}: {} handles", function, n); });
     int first = SEA_OK, found = 0;
     for (int i = 0; i < n && found < most; ++i) {
         if (ops[i] == SEA_OP_NONE || !done_at(ops, i)) continue;

@@ -36,7 +36,8 @@ int fence_one(locked &lock, int rank, nanoseconds deadline)
         // A later turn says so as well: it had to find the old epoch empty, and what is in it now is newer.
         return old >= 0 && (p.unfinished[old] == 0 || p.turns != own_turn);
     };
-    if (int s = wait(lock, ready, deadline)) return s;
+    if (int s = wait(lock, ready, deadline))
+        return told_by_name(s, [=] { return fmt::format("the end of all operations on rank {}", rank); });
     int status = std::exchange(p.first_error, SEA_OK);
     if (status != SEA_OK) set_error(status, std::exchange(p.first_error_text, {}));
     return status;

@@ -95,5 +95,7 @@ int sea_alive(int rank)
     if (int s = check_started("sea_alive")) return s;
     auto &e = engine();
     if (rank < 0 || rank >= e.size()) return e.check_rank(rank);
-    return rank == e.rank || e.route(rank) ? 1 : 0;
+    if (rank == e.rank || e.route(rank)) return 1;
+    close_window(rank);
+    return 0;
 }

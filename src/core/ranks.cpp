@@ -45,6 +45,7 @@ int engine_state::check_rank(int r)
 {
     if (r < 0 || r >= size()) return fail(SEA_ERR_RANK, "there is no rank {}; the job has had {}", r, size());
     if (r == rank || route(r)) return SEA_OK;
+    close_window(r); // who has been told that it has ended is not told otherwise by the inlined path
     return fail(SEA_ERR_DEAD, "rank {} has ended", r);
 }
 

@@ -511,6 +511,16 @@ void start_copy(operation *op, sea_addr target, sea_addr source, std::size_t byt
     }
 }
 
+// In the line of the other rank; of two others, of the one that is written to.
+void count_copy(int to, int from, std::uint64_t bytes)
+{
+    const int own = engine().rank;
+    if (to == own && from != own)
+        count(from, &pair_counts::copies, 0, bytes);
+    else
+        count(to, &pair_counts::copies, bytes, 0);
+}
+
 } // namespace
 
 int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opts)
@@ -524,7 +534,7 @@ int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opt
     locked lock = enter();
     if (int s = check_after(opts)) return s;
     bound_unfinished(lock, rank, opts);
-    count(from, &pair_counts::copies, 0, 0);
+    count_copy(rank, from, bytes);
     operation *op = begin(rank, opts);
     op->kind = SEA_ERROR_COPY;
     op->also = from;

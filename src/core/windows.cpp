@@ -58,7 +58,9 @@ void close_window(int rank)
 {
     if (table.empty()) return;
     sea_window_ &w = entry_of(rank);
-    if (w.start == std::uint64_t(rank) << SEA_OFFSET_BITS) __atomic_store_n(&w.start, -(w.last + 8), __ATOMIC_RELAXED);
+    std::uint64_t own = std::uint64_t(rank) << SEA_OFFSET_BITS;
+    if (__atomic_load_n(&w.start, __ATOMIC_ACQUIRE) == own)
+        __atomic_compare_exchange_n(&w.start, &own, -(w.last + 8), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 void close_windows()

@@ -10,7 +10,7 @@ namespace onesea::core {
 
 void open_windows();         // all ranks of the node
 void open_window(int rank);  // one that came later; nothing if it is of another node
-void close_window(int rank); // it has ended: the library tells
+void close_window(int rank); // it has ended: the library tells. Any thread
 void close_windows();
 
 // An atomic on live heap memory of the node, the short way; false: take the long one. width is 4 or 8, kind is known.

@@ -88,6 +88,50 @@ STEP(252, copies_tell_by_handle_and_counters)
     CHECK_EQ(1, peek8(counters.memory()));
 }
 
+namespace {
+
+// What this rank has asked of all others.
+sea_pair_stats asked(const run &t)
+{
+    sea_pair_stats sum{};
+    for (int rank : t.peers()) {
+        sea_pair_stats one;
+        if (!CHECK_OK(sea_stats(rank, &one))) continue;
+        sum.copies += one.copies;
+        sum.bytes_out += one.bytes_out;
+        sum.bytes_in += one.bytes_in;
+    }
+    return sum;
+}
+
+void expect_counted(const run &t, sea_addr to, sea_addr from, std::uint64_t out, std::uint64_t in)
+{
+    const sea_pair_stats before = asked(t);
+    CHECK_OK(sea_copy(to, from, 5000, nullptr));
+    const sea_pair_stats after = asked(t);
+    CHECK_EQ(before.copies + 1, after.copies);
+    CHECK_EQ(before.bytes_out + out, after.bytes_out);
+    CHECK_EQ(before.bytes_in + in, after.bytes_in);
+}
+
+} // namespace
+
+STEP(254, copies_count_what_they_write_and_read)
+{
+    place p(kind::heap, 10000);
+    const std::vector<sea_addr> all = t.exchange(p.address());
+    const int next = (t.rank + 1) % t.size, third = (t.rank + 2) % t.size;
+    const sea_addr own = all[std::size_t(t.rank)], other = all[std::size_t(next)];
+    expect_counted(t, own + 5000, own, 5000, 0);
+    t.sync();
+    expect_counted(t, other + 5000, own, 5000, 0);
+    t.sync();
+    if (t.size > 1) expect_counted(t, own, other + 5000, 0, 5000);
+    t.sync();
+    if (t.size > 2) expect_counted(t, all[std::size_t(third)], other + 5000, 5000, 0);
+    t.sync();
+}
+
 STEP(253, copy_names_the_end_that_is_wrong)
 {
     place p(kind::heap, 4096);

@@ -4,6 +4,7 @@
 #include "places.hpp"
 
 #include <atomic>
+#include <cstring>
 
 using namespace proof;
 
@@ -120,18 +121,23 @@ STEP(502, waits_keep_their_time)
         double began = now();
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait(g.op, 0.1));
         CHECK(now() - began >= 0.099 && now() - began < 5);
+        const std::string place = "rank " + std::to_string(t.rank + 1);
+        CHECK(std::strstr(sea_last_error(), place.c_str()) != nullptr);
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait(g.op, 0));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait(g.op, -1e-6));
         CHECK_OK(sea_test(g.op, &done));
         CHECK_EQ(0, done);
         sea_op ops[3] = {SEA_OP_NONE, g.op, SEA_OP_NONE};
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait_all(ops, 3, 0.02));
+        CHECK(std::strstr(sea_last_error(), place.c_str()) != nullptr);
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait_any(ops, 3, &index, 0.02));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_wait_some(ops, 3, indices, &count, 0.02));
+        CHECK(std::strstr(sea_last_error(), "sea_wait_some: 3 handles") != nullptr);
         CHECK_EQ(g.op, ops[1]);
         CHECK_OK(sea_set_timeout(0.05));
         began = now();
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_fence(t.rank + 1));
+        CHECK(std::strstr(sea_last_error(), place.c_str()) != nullptr);
         CHECK(now() - began >= 0.049 && now() - began < 5);
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_fence_all());
         CHECK_OK(sea_set_timeout(SEA_FOREVER));

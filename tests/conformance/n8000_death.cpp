@@ -135,6 +135,9 @@ DEATH_STEP(8000, operations_on_a_killed_rank_fail_soon)
         status = outcome([&](sea_opts *o) { return sea_put(owns[std::size_t(victim)], data.data(), 1000, o); });
     CHECK_EQ(SEA_ERR_DEAD, status);
     CHECK(death.seconds() < death_limit);
+    while (sea_alive(victim) == 1 && death.seconds() < 10 * death_limit) continue;
+    std::uint64_t word = 1; // what asks nobody knows it from now on, too
+    CHECK_STATUS(SEA_ERR_DEAD, sea_fetch_add8(heaps[std::size_t(victim)], 1, &word, nullptr));
     wait_until_heard(victim, 128 + SIGKILL, death);
     all_fails(t, victim, heaps[std::size_t(victim)], owns[std::size_t(victim)], own->address());
     others_work(t, victim, heaps);

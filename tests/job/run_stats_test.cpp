@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <sys/stat.h>
 
 namespace job_test {
 namespace {
@@ -169,6 +170,10 @@ TEST(run_stats, a_file_that_cannot_be_written_is_named_before_anything_starts)
     EXPECT_EQ(o.status, 125);
     EXPECT_NE(o.err.find("none/x"), std::string::npos) << o.err;
     EXPECT_EQ(onesea({"run", "ls", s.path("started")}).out, "");
+    ASSERT_EQ(mkfifo(s.path("unread").c_str(), 0600), 0);
+    o = onesea({"run", "--stats=" + s.path("unread"), "true"});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("unread"), std::string::npos) << o.err;
     o = onesea({"run", "--stats=/dev/full", "true"});
     EXPECT_EQ(o.status, 125);
     EXPECT_NE(o.err.find("/dev/full"), std::string::npos) << o.err;
