@@ -26,6 +26,7 @@ inline constexpr std::size_t udp_ip4_headers = 28;
 inline constexpr std::size_t udp_ip6_headers = 48;
 inline constexpr std::size_t default_mtu = 1500;
 inline constexpr std::size_t least_datagram = 1400; // holds a frame of 1280 bytes and an ack; on smaller mtus IP cuts
+inline constexpr std::size_t short_datagram = 1200; // passes wherever IP does (RFC 9000, 14)
 inline constexpr std::size_t most_payload = 63 * 1024; // of one frame: as long as a datagram on loopback can be
 inline constexpr std::size_t most_datagram = header_bytes + frame_bytes + most_payload + tag_bytes;
 inline constexpr std::size_t gso_bytes = 65000;          // of one send that the kernel cuts; its limit is 65507

@@ -18,6 +18,7 @@ fault_injector::kept fault_injector::copy(std::span<const std::byte> bytes, cons
 
 void fault_injector::pass(std::span<std::byte> bytes, const endpoint &from, const deliver_fn &deliver)
 {
+    if (rates_.longest && bytes.size() > rates_.longest) return;
     if (happens(rates_.loss)) return;
     if (happens(rates_.corrupt) && !bytes.empty()) bytes[random_() % bytes.size()] ^= std::byte(1 << random_() % 8);
     if (happens(rates_.reorder)) {
@@ -52,10 +53,11 @@ double *rate_named(fault_rates &r, std::string_view name)
 
 int refuse(std::string_view item, std::string_view why)
 {
-    return fail(
-        SEA_ERR_INVALID,
-        "{}: '{}' {}; use loss=R,dup=R,reorder=R,corrupt=R,seed=N,give_up=S with R from 0 to 1 and S seconds from 1",
-        faults_variable, item, why);
+    return fail(SEA_ERR_INVALID,
+                "{}: '{}' {}; use loss=R,dup=R,reorder=R,corrupt=R,longest=B,seed=N,give_up=S with R from 0 to 1, B "
+                "bytes from {} "
+                "and S seconds from 1",
+                faults_variable, item, why, short_datagram);
 }
 
 bool whole_number(std::string_view text, std::uint64_t *number)
@@ -72,6 +74,10 @@ int parse_one(std::string_view item, fault_rates *rates)
     std::string_view name = item.substr(0, equals), value = item.substr(equals + 1);
     const char *end = value.data() + value.size();
     if (name == "seed") return whole_number(value, &rates->seed) ? SEA_OK : refuse(item, "is no whole number");
+    if (name == "longest") {
+        const bool good = whole_number(value, &rates->longest) && rates->longest >= short_datagram;
+        return good ? SEA_OK : refuse(item, "is no length that a link can do with");
+    }
     if (name == "give_up") {
         std::uint64_t seconds = 0;
         if (!whole_number(value, &seconds) || seconds < 1 || seconds > 1'000'000) return refuse(item, "is no time");

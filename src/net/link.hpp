@@ -38,7 +38,7 @@
 
 namespace onesea::net {
 
-static_assert(gso_bytes / (least_datagram - header_bytes - tag_bytes - part_head_bytes) < most_cuts,
+static_assert(gso_bytes / (short_datagram - header_bytes - tag_bytes - part_head_bytes) < most_cuts,
               "the longest train, in parts");
 
 // One packet to be sent, in pieces: what is long stays where it is.
@@ -115,6 +115,8 @@ class link {
     {
         if (std::exchange(config_.trains, false)) adapt_to_path();
     }
+    // Long datagrams did not arrive: it sends short ones only.
+    bool goes_short() const { return max_datagram() <= short_datagram; }
     // All that had arrived has been taken in: acknowledgements that are due go now.
     void end_of_burst();
     // Something to send is expected within hold_limit: what is due waits so long for it.
@@ -206,6 +208,7 @@ class link {
     };
     ring_queue<settling> settling_;
     std::uint32_t kept_ = 0; // bytes of bundles that are there, but not known to be executed
+    path_length length_;     // here, where a byte was free
     std::uint8_t probes_due_ = 0;
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
@@ -243,6 +246,9 @@ class link {
     std::size_t most_in_part() const { return most_in_datagram() - part_head_bytes; }
     unsigned parts_of(const bundle &b) const { return unsigned((b.bytes + most_in_part() - 1) / most_in_part()); }
     bool needs_train(const bundle &b) const { return b.bytes > most_in_datagram(); }
+    bool is_long(const sent_packet &p) const { return !goes_short() && p.charge > short_datagram + packet_overhead; }
+    bool is_cut_anew(const bundle &b) const { return !b.there && b.cuts != 0 && b.cuts != parts_of(b); }
+    void go_short();
     void adapt_to_path();
     std::uint32_t enough_for_bare() const { return std::max<std::uint32_t>(config_.trust / 8, 1); }
     bool goes_bare() const

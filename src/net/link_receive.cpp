@@ -155,7 +155,11 @@ void link::take_part(const packet_view &packet)
         held->second.parts = part.count;
     }
     held_bundle &b = held->second;
-    if (b.content.size() != part.whole || b.parts != part.count) return;
+    if (b.content.size() != part.whole || part.count < b.parts) return;
+    if (part.count > b.parts) { // cut anew, since longer ones do not arrive
+        b.parts = part.count;
+        b.come = 0;
+    }
     std::memcpy(b.content.data() + range_of(part).from, packet.content.data(), packet.content.size());
     b.come |= 1ull << part.index;
     if (unsigned(std::popcount(b.come)) < b.parts) return note_done(packet.header.number);
@@ -278,6 +282,7 @@ void link::packet_acked(sent_packet &p, std::uint64_t now)
 void link::suspect(sent_packet &p, std::uint64_t now)
 {
     p.state = sent_packet::lost;
+    length_.lost(is_long(p));
     p.suspicion = trust_.suspect(config_.trust);
     p.bare = p.bare && bare_.lost(enough_for_bare());
     if (congestion_.lost(p.at, now)) reordering_.round_with_loss();
@@ -313,8 +318,10 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         bare_.told(ack.fixed.whole, enough_for_bare());
     }
     bool any = false;
+    bool carried_nothing = ack.fixed.largest > largest_acked_; // the newest: it was short
     for (std::size_t i = 0; i < sent_.size() && sent_[i].number <= ack.fixed.largest; ++i) {
         sent_packet &p = sent_[i];
+        carried_nothing = carried_nothing && p.number != ack.fixed.largest;
         if (p.state == sent_packet::resolved) continue;
         const bool in_words = p.number >= ack.lowest(), told = in_words && ack.has(p.number);
         bundle *b = find(p.bundle);
@@ -334,6 +341,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
             congestion_.confirm();
             if (p.bare) bare_.lost(enough_for_bare());
         }
+        if (told) length_.came(is_long(p));
         packet_acked(p, now);
         any = true;
     }
@@ -342,7 +350,9 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         drop_front_bundle();
     }
     largest_acked_ = std::max(largest_acked_, ack.fixed.largest);
+    if (carried_nothing) length_.came(false);
     find_lost(now);
+    if (length_.drops_long_ones() && !goes_short()) go_short();
     drop_acked();
     if (any) {
         unanswered_probes_ = 0;

@@ -257,6 +257,11 @@ bool link::build_probe(std::uint64_t now, datagram *result)
 bool link::build(std::uint64_t now, datagram *result)
 {
     if (failed_) return build_broken(now, result);
+    if (probes_due_ == 1 && unanswered_probes_ > 2 && !goes_short()) {
+        probes_due_ = 0; // it tells whether the way is there for packets without content
+        build_ack(now, result, packet_flags::ask_ack);
+        return true;
+    }
     if (probes_due_ && build_probe(now, result)) return true;
     if (build_again(now, result)) return true;
     if (bundle *b = next_bundle(now)) {
@@ -485,6 +490,31 @@ void link::build_ack(std::uint64_t now, datagram *result, std::uint8_t flags)
     lay_out(result, header_bytes + header.ack_bytes, nullptr);
     seal(result, header.number, true);
     ++counts_.packets_out;
+}
+
+// What goes in parts is cut anew. What becomes of the parts that are under way says nothing any more: the peer forgets
+// them when it sees one of the new ones.
+void link::go_short()
+{
+    config_.max_datagram = short_datagram;
+    adapt_to_path();
+    for (std::size_t i = 0; i < sent_.size(); ++i) {
+        sent_packet &p = sent_[i];
+        bundle *b = p.part && p.state != sent_packet::resolved ? find(p.bundle) : nullptr;
+        if (!b || !is_cut_anew(*b)) continue;
+        if (p.state == sent_packet::flying) {
+            in_flight_ -= p.charge;
+            b->landed(p.part);
+        }
+        p.state = sent_packet::resolved;
+    }
+    confirm_losses();
+    for (std::size_t i = 0; i < bundles_.size(); ++i) {
+        bundle &b = *bundles_[i];
+        if (!is_cut_anew(b)) continue;
+        b.parts_done = b.parts_flying = 0;
+        send_in_parts(&b);
+    }
 }
 
 void link::build_close(std::uint64_t now, datagram *result)

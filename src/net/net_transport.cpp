@@ -3,6 +3,7 @@
 #include "net/net_transport_state.hpp"
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "net/socket_filter.hpp"
 
 #include <algorithm>
@@ -121,9 +122,18 @@ void net_transport::hurry(int rank, bool answers)
     pump(*p, io_.now());
 }
 
+void net_transport::tell_short(const peer &p) const
+{
+    log(level::warn,
+        "long packets to rank {} do not arrive, short ones do; going on with {} bytes each, which is slow. "
+        "Does a switch or tunnel on the way take less than the mtu of the interfaces?",
+        p.rank, short_datagram);
+}
+
 void net_transport::pump(peer &p, nanoseconds now)
 {
     if (!io_.gso()) p.link->make_no_trains();
+    if (p.link->goes_short() && !std::exchange(p.short_told, true)) tell_short(p);
     const std::size_t most = std::min(gso_bytes, p.link->most_in_one_send());
     p.waits = now < blocked_until_ && p.link->may_build();
     any_waits_ |= p.waits;

@@ -31,14 +31,15 @@ enum class secure_mode : std::uint32_t { off = 0, auth = 1, encrypt = 2 };
 struct fault_rates {
     double loss = 0, dup = 0, reorder = 0, corrupt = 0;
     std::uint64_t seed = 1;
-    nanoseconds give_up = 0; // instead of that of net_config; 0: that one holds
-    bool any() const { return loss > 0 || dup > 0 || reorder > 0 || corrupt > 0; }
+    nanoseconds give_up = 0;   // instead of that of net_config; 0: that one holds
+    std::uint64_t longest = 0; // bytes: longer datagrams are lost; 0: none is
+    bool any() const { return loss > 0 || dup > 0 || reorder > 0 || corrupt > 0 || longest > 0; }
 };
 
 inline constexpr const char *faults_variable = "ONESEA_NET_FAULTS";
 
-// Reads "loss=0.05,dup=0.01,reorder=0.02,corrupt=0.01,seed=7,give_up=3" (in seconds). SEA_OK, or SEA_ERR_INVALID with
-// the text of sea_last_error() set, naming what is misspelt. Empty text: no faults.
+// Reads "loss=0.05,dup=0.01,reorder=0.02,corrupt=0.01,longest=1400,seed=7,give_up=3" (in seconds). SEA_OK, or
+// SEA_ERR_INVALID with the text of sea_last_error() set, naming what is misspelt. Empty text: no faults.
 int parse_faults(std::string_view text, fault_rates *result);
 
 class datagram_port;

@@ -93,8 +93,9 @@ class net_transport final : public transport {
         endpoint where;
         int rank = -1;
         bool touched = false, active = false;
-        bool due = false;    // it wants to send; more is to come first
-        bool waits = false;  // the kernel took nothing when it was its turn
+        bool due = false;   // it wants to send; more is to come first
+        bool waits = false; // the kernel took nothing when it was its turn
+        bool short_told = false;
         unsigned lately = 0; // packets since the last look for the busiest peer
     };
     net_config config_;
@@ -144,6 +145,7 @@ class net_transport final : public transport {
         return last_ = &known->second;
     }
     peer *make(int rank);
+    void tell_short(const peer &p) const;
     void pump(peer &p, nanoseconds now);
     bool transmit(peer &p, unsigned n, nanoseconds now);
     std::size_t take(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now);

@@ -204,12 +204,14 @@ TEST(faults, are_read_from_text_and_misspelt_ones_are_named)
     EXPECT_EQ(r.loss, 0.05);
     EXPECT_EQ(r.seed, 7u);
     EXPECT_EQ(r.give_up, 0u);
+    ASSERT_EQ(parse_faults("longest=1400", &r), SEA_OK);
+    EXPECT_EQ(r.longest, 1400u);
     ASSERT_EQ(parse_faults("give_up=3", &r), SEA_OK);
     EXPECT_EQ(r.give_up, 3u * second);
     EXPECT_EQ(parse_faults("", &r), SEA_OK);
     EXPECT_FALSE(r.any());
     for (const char *bad : {"los=0.1", "loss", "loss=2", "loss=x", "loss=0.1x", "seed=-1", "loss=0.1,,dup=0.1",
-                            "loss=-0.1", "give_up=0", "give_up=1.5"}) {
+                            "loss=-0.1", "longest=1199", "give_up=0", "give_up=1.5"}) {
         EXPECT_EQ(parse_faults(bad, &r), SEA_ERR_INVALID) << bad;
         EXPECT_NE(std::string(last_error()).find("ONESEA_NET_FAULTS"), std::string::npos) << bad;
     }

@@ -188,6 +188,27 @@ class path_trust {
     }
 };
 
+// Whether long datagrams come at all. A switch or a tunnel that takes less than the interfaces at both ends drops them
+// without a word, or with one of ICMP that is not believed: then short ones are acknowledged again and again, and of
+// the long ones that went in between none is (as RFC 8899 looks for black holes). Who is asked often enough to tell
+// that from loss is not kept waiting for ever.
+class path_length {
+  public:
+    void came(bool long_one)
+    {
+        if (!long_one && !long_lost_) return;
+        rounds_ = std::uint8_t(long_one ? 0 : std::min(rounds_ + 1u, enough)) & 0x7f;
+        long_lost_ = false;
+    }
+    void lost(bool long_one) { long_lost_ |= long_one; }
+    bool drops_long_ones() const { return rounds_ >= enough; }
+
+  private:
+    static constexpr unsigned enough = 12; // of 30 % lost at random, one in two million long ones begins such a row
+    std::uint8_t rounds_ : 7 = 0;
+    bool long_lost_ : 1 = false; // since the last short one came
+};
+
 // Trains go bare (train.hpp) when the peer has told of `enough` in a row that have come in one piece, and after the
 // loss of a bare one of twice as many more.
 class bare_trust {

@@ -89,6 +89,8 @@ void simnet::put_on_wire(int from, const datagram &d)
     std::vector<iovec> pieces;
     for (unsigned i = 0; i < d.count; ++i)
         pieces.push_back({const_cast<std::byte *>(d.pieces[i].data()), d.pieces[i].size()});
+    const std::size_t longest = d.train ? d.train : d.bytes;
+    if (longest > most_bytes_) return void(sides_[from].sent++); // the end of a train might pass, and be of no use
     if (!d.train || d.bare) return put_on_wire(from, pieces, d.bytes, d.lasting);
     cut_train train(d);
     if (joins_) return put_on_wire(from, train.whole(), bytes_of(train.whole()), false);

@@ -43,6 +43,7 @@ class simnet {
     void set_lateness(put_off l) { lateness_ = std::move(l); }
     void stop(int side, nanoseconds until) { sides_[side].stopped_until = until; }
     void partition(nanoseconds until) { partition_until_ = until; }
+    void narrow(std::size_t bytes) { most_bytes_ = bytes; } // longer datagrams are dropped
     void set_rates(const sim_rates &rates) { rates_ = rates; }
 
     void send(int side, const outgoing &message);
@@ -75,6 +76,7 @@ class simnet {
         unsigned sent = 0;
     };
     sim_rates rates_;
+    std::size_t most_bytes_ = std::size_t(-1);
     std::mt19937_64 random_;
     crypto cipher_;
     bundle_pool pool_;
