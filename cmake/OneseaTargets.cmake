@@ -40,6 +40,9 @@ function(onesea_layer name)
     endif()
 endfunction()
 
+# Threads, handlers and what is done at exit outlive a dlclose() of our shared libraries.
+set(ONESEA_STAYS -Wl,-z,nodelete)
+
 # onesea_library(layer...): libonesea, all those layers in one shared library that exports sea_* and nothing else.
 function(onesea_library)
     set(objects)
@@ -51,7 +54,8 @@ function(onesea_library)
     target_include_directories(onesea PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(onesea PRIVATE fmt::fmt PkgConfig::sodium onesea_aegis Threads::Threads)
-    target_link_options(onesea PRIVATE ${ONESEA_AS_ONE} -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/onesea.map)
+    target_link_options(onesea PRIVATE ${ONESEA_AS_ONE} ${ONESEA_STAYS}
+                        -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/onesea.map)
     set_target_properties(onesea PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                             LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/onesea.map ONESEA_AS_ONE TRUE)
 endfunction()
@@ -84,7 +88,7 @@ function(onesea_compat name package)
     target_link_libraries(${name} PUBLIC onesea)
     target_compile_options(${name} PRIVATE -fno-semantic-interposition ${ONESEA_AS_ONE})
     set(map ${CMAKE_CURRENT_SOURCE_DIR}/lib${name}.map)
-    target_link_options(${name} PRIVATE ${ONESEA_AS_ONE} -Wl,--version-script=${map})
+    target_link_options(${name} PRIVATE ${ONESEA_AS_ONE} ${ONESEA_STAYS} -Wl,--version-script=${map})
     set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                              LINK_DEPENDS ${map} ONESEA_AS_ONE TRUE)
     set_property(GLOBAL APPEND PROPERTY onesea_compat_targets ${name})

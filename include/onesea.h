@@ -19,10 +19,10 @@
  * call itself needs; a process that has no memory for what is sent to it ends.
  *
  * Threads. Any thread may call any function at any time after sea_init() returned, except where a function says
- * otherwise. Handlers of active messages run one at a time, on whichever thread makes progress.
+ * otherwise. Handlers of active messages run one at a time, on whichever thread makes progress. Handlers of signals
+ * call nothing here; a call is not left by longjmp() or pthread_cancel(): that breaks the process for all its threads.
  *
- * Errors that any call may give beside those listed with it: SEA_ERR_STATE before sea_init() or after sea_finalize(),
- * SEA_ERR_INVALID for a null pointer or an unknown flag.
+ * Errors of any call, besides: SEA_ERR_STATE before sea_init() and after sea_finalize(), SEA_ERR_INVALID (null, flags).
  */
 #ifndef ONESEA_H
 #define ONESEA_H

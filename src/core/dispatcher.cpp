@@ -161,9 +161,13 @@ class signals_kept_out {
 std::thread own_thread(std::function<void()> run)
 {
     const signals_kept_out here;
-    std::thread made(std::move(run));
-    pthread_setname_np(made.native_handle(), "onesea");
-    return made;
+    try {
+        std::thread made(std::move(run));
+        pthread_setname_np(made.native_handle(), "onesea");
+        return made;
+    } catch (const std::system_error &refused) {
+        throw std::system_error(refused.code(), "no thread can be started (ulimit -u, or pids.max of the cgroup)");
+    }
 }
 
 void start_dispatcher()

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -63,6 +64,23 @@ struct ArenaTest : testing::Test {
         for (unsigned i = 0; i < 3; ++i) ASSERT_EQ(0, a.occupy(i, int(i), -1));
     }
 };
+
+// Of 8 GiB of address space, or for files, half for the heaps of two ranks; without a limit the machine's memory.
+void default_heap_within(decltype(RLIMIT_AS) resource)
+{
+    rlimit limit{};
+    getrlimit(resource, &limit);
+    limit.rlim_cur = 8 << 10;
+    limit.rlim_cur <<= 20;
+    setrlimit(resource, &limit);
+    _exit(default_heap_bytes(2) <= limit.rlim_cur / 4 && default_heap_bytes(2) >= 64 * mib ? 0 : 1);
+}
+
+TEST(arena_plan, the_default_heap_keeps_within_the_limits_of_the_process)
+{
+    EXPECT_EXIT(default_heap_within(RLIMIT_FSIZE), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(default_heap_within(RLIMIT_AS), testing::ExitedWithCode(0), "");
+}
 
 struct ArenaHugePagesTest : ArenaTest {
     void SetUp() override
