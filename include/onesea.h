@@ -246,7 +246,7 @@ typedef struct sea_counter {
 typedef struct sea_opts {
     size_t size;                  /* sizeof(sea_opts) */
     unsigned flags;               /* SEA_NOWAIT | SEA_ORDERED | SEA_JOIN */
-    sea_op *op;                   /* not NULL: start only, the handle goes here */
+    sea_op *op;                   /* not NULL: start only; the handle goes here, SEA_OP_NONE if it ended in the call */
     sea_op after;                 /* start when this has completed remotely: a handle, SEA_OP_ALL or SEA_OP_NONE */
     sea_counter *origin_counter;  /* not NULL: += 1 at local completion */
     sea_counter *remote_counter;  /* not NULL: += 1 at this rank on remote completion */
@@ -281,9 +281,9 @@ int sea_wait(sea_op op, double seconds);
 int sea_wait_local(sea_op op, double seconds);
 
 /* Wait for one, all, or at least one of `n` handles. Completed ones are used up and set to SEA_OP_NONE in `ops`;
- * entries that are SEA_OP_NONE are passed over. _any: *index says which; -1 if all are SEA_OP_NONE. _some: the indices
- * of all that completed, `indices` has room for n, *count says how many (0 if all are SEA_OP_NONE). All return
- * SEA_ERR_TIMEOUT, else the first error among those used up, else SEA_OK. */
+ * entries that are SEA_OP_NONE are passed over. What ended within its call is such a one: look for it after the start.
+ * _any: *index says which; -1 if all are SEA_OP_NONE. _some: `indices` (room for n) has all that completed, *count says
+ * how many; 0 as above. All return SEA_ERR_TIMEOUT, else the first error among those used up, else SEA_OK. */
 int sea_wait_any(sea_op *ops, int n, int *index, double seconds);
 int sea_wait_all(sea_op *ops, int n, double seconds);
 int sea_wait_some(sea_op *ops, int n, int *indices, int *count, double seconds);
@@ -458,8 +458,8 @@ typedef struct sea_am {
 } sea_am;
 
 /* Runs when all the data is in place. `data` is what the header handler returned. May start operations, send active
- * messages and wait for its own operations; must not wait for another handler of this rank. What a handler (also one of
- * sea_on_death() or sea_on_error()) written in C++ throws and does not catch ends its process by std::terminate(). */
+ * messages and wait for what needs no handler of any rank: not by a fence, and not for the end of an active message.
+ * What one (also of sea_on_death(), sea_on_error()) throws in C++ and does not catch ends its process (terminate). */
 typedef void (*sea_am_complete_fn)(int source, void *data, size_t data_bytes, void *argument);
 
 /* Runs when the header arrives; says where the data goes (NULL: it is thrown away) and what runs then (*on_complete,
@@ -511,9 +511,9 @@ int sea_team_member(sea_team team, int member);
  *
  * A member that dies lets the others' calls return SEA_ERR_DEAD. One that gives a call up (SEA_ERR_TIMEOUT, with
  * sea_set_timeout(); SEA_ERR_LINK, when the way to another member was given up; SEA_ERR_MEMORY; SEA_ERR_INVALID where
- * members call different things) ends the team for all: the calls that members are in (those with long data under way
- * when that is done, or their own time is up), or their next ones, return that status, and all later ones. That holds
- * for SEA_TEAM_WORLD, too. Matched messages go on; sea_team_create() makes a new team of the same ranks, asking nobody. */
+ * their calls differ, but for roots) ends the team (SEA_TEAM_WORLD, too) for all: the calls that members are in (those
+ * with long data under way when that is done, or their own time is up), or their next ones, return that status, and all
+ * later ones. Matched messages go on; sea_team_create() makes a new one of the same ranks, asking nobody. */
 
 typedef enum sea_type {
     SEA_INT8 = 0, SEA_UINT8, SEA_INT16, SEA_UINT16, SEA_INT32, SEA_UINT32, SEA_INT64, SEA_UINT64, SEA_FLOAT, SEA_DOUBLE

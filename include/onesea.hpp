@@ -17,6 +17,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <span>
 #include <stdexcept>
@@ -60,11 +61,16 @@ class job {
     }
     job(const job &) = delete;
     job &operator=(const job &) = delete;
+    // Left by an exception, the rank has failed: it does not wait for the others, who may wait for it, and the launcher
+    // ends the job when this process does, whatever its status.
     ~job()
     {
-        if (sea_initialized()) sea_finalize();
+        if (sea_initialized() && std::uncaught_exceptions() == exceptions_) sea_finalize();
     }
     void finish() { check(sea_finalize()); }
+
+  private:
+    int exceptions_ = std::uncaught_exceptions();
 };
 
 inline int rank() { return check(sea_rank()); }

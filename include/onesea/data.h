@@ -48,7 +48,7 @@
 extern "C" {
 #endif
 
-/* As a size: all from the position on. */
+/* As a size, where a function says so: all from the position on. */
 #define SEA_REST ((size_t)-1)
 
 /* ---- Vector ----------------------------------------------------------------------------------------------------- */

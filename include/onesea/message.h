@@ -71,8 +71,8 @@ int sea_message_receive(sea_team team, int member, int tag, void *buffer, size_t
                         const sea_opts *opts);
 
 /* Withdraws a receive that no message has met; it completes with SEA_ERR_CANCELLED. One that a message has met goes on
- * to its own end. Either way the handle is still to be waited for or tested. Errors: SEA_ERR_HANDLE (not the handle of
- * a receive in use). */
+ * to its own end. Either way the handle is still to be waited for or tested. SEA_OP_NONE, as of a receive that ended
+ * within its call, is no error. Errors: SEA_ERR_HANDLE (not the handle of a receive in use). */
 int sea_message_cancel(sea_op receive);
 
 /* Waits up to `seconds` (0: looks once) for a message that a receive with these arguments would take now, and leaves it

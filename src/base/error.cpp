@@ -9,22 +9,27 @@ namespace {
 thread_local constinit bool destroyed = false;
 thread_local constinit char afterwards[200] = "";
 
+// The text before the last one stays: of printf("%d: %s", sea_rank(), sea_last_error()) the text is taken first, it may
+// be, and then comes a call that fails, too.
 struct holder {
-    std::string text;
+    std::string texts[2];
+    unsigned last = 0;
     ~holder() { destroyed = true; }
 };
 thread_local holder own;
 
 } // namespace
 
-const char *last_error() noexcept { return destroyed ? afterwards : own.text.c_str(); }
+const char *last_error() noexcept { return destroyed ? afterwards : own.texts[own.last].c_str(); }
 
 int set_error(int status, std::string what) noexcept
 {
-    if (destroyed)
+    if (destroyed) {
         afterwards[what.copy(afterwards, sizeof afterwards - 1)] = '\0';
-    else
-        own.text = std::move(what);
+    } else {
+        own.last ^= 1;
+        own.texts[own.last] = std::move(what);
+    }
     return status;
 }
 

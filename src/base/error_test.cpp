@@ -49,6 +49,16 @@ TEST(error, numbers_that_are_no_status_are_survived)
     }
 }
 
+// Arguments of a call are evaluated in any order.
+TEST(error, the_text_before_the_last_one_stays)
+{
+    fail(SEA_ERR_RANK, "the first text, which is longer than a string keeps in itself");
+    const char *first = sea_last_error();
+    fail(SEA_ERR_RANK, "the second text, which is longer than that, too");
+    EXPECT_STREQ(first, "the first text, which is longer than a string keeps in itself");
+    EXPECT_STREQ(sea_last_error(), "the second text, which is longer than that, too");
+}
+
 TEST(error, fail_returns_the_status_and_keeps_the_text)
 {
     EXPECT_EQ(fail(SEA_ERR_RANK, "there is no rank {}; the job has {}", 9, 4), SEA_ERR_RANK);

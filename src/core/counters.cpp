@@ -22,8 +22,7 @@ int check(const char *function, const sea_counter *counter)
 
 std::uint64_t load(const sea_counter *c) { return __atomic_load_n(&c->value, __ATOMIC_SEQ_CST); }
 
-int wait_for(const char *function, const sea_counter *counter, std::uint64_t value, function_ref<bool()> ready,
-             double seconds)
+int wait_for(const char *function, std::uint64_t value, function_ref<bool()> ready, double seconds)
 {
     if (std::isnan(seconds)) return fail(SEA_ERR_INVALID, "{}: the time is not a number", function);
     if (ready()) {
@@ -31,9 +30,8 @@ int wait_for(const char *function, const sea_counter *counter, std::uint64_t val
         return SEA_OK;
     }
     locked lock = enter();
-    return told_by_name(wait(lock, ready, deadline_after(seconds), longest_nap), [=] {
-        return fmt::format("{}: the counter is {} and not {}", function, load(counter), value);
-    });
+    return told_by_name(wait(lock, ready, deadline_after(seconds), longest_nap),
+                        [=] { return fmt::format("{}: the counter did not reach {}", function, value); });
 }
 
 } // namespace
@@ -59,7 +57,7 @@ int sea_counter_wait(const sea_counter *counter, uint64_t value, double seconds)
 {
     if (int s = check("sea_counter_wait", counter)) return s;
     auto reached = [=] { return load(counter) >= value; };
-    return wait_for("sea_counter_wait", counter, value, reached, seconds);
+    return wait_for("sea_counter_wait", value, reached, seconds);
 }
 
 int sea_counter_take(sea_counter *counter, uint64_t value, double seconds)
@@ -71,5 +69,5 @@ int sea_counter_take(sea_counter *counter, uint64_t value, double seconds)
             if (std::atomic_ref(counter->value).compare_exchange_weak(now, now - value)) return true;
         return false;
     };
-    return wait_for("sea_counter_take", counter, value, take, seconds);
+    return wait_for("sea_counter_take", value, take, seconds);
 }

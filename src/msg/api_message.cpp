@@ -274,6 +274,7 @@ int sea_message_cancel(sea_op op)
 {
     constexpr const char *function = "sea_message_cancel";
     if (int s = core::check_started(function)) return s;
+    if (op == SEA_OP_NONE) return SEA_OK;
     core::locked lock = core::enter();
     bool ours = false;
     auto *r = static_cast<request *>(core::external_context(core::engine_held, op, drop_request, &ours));

@@ -191,7 +191,7 @@ class link {
     reordering reordering_;
     round_trip rtt_;
     congestion_window congestion_;
-    unsigned unanswered_probes_ = 0;
+    path_length length_;
     path_trust trust_;
     bare_trust bare_;
     std::uint16_t whole_in_ = 0;     // trains in a row that have come in one piece
@@ -207,8 +207,8 @@ class link {
         std::uint32_t notices = 0; // to have come first
     };
     ring_queue<settling> settling_;
-    std::uint32_t kept_ = 0; // bytes of bundles that are there, but not known to be executed
-    path_length length_;     // here, where a byte was free
+    std::uint32_t kept_ = 0;             // bytes of bundles that are there, but not known to be executed
+    std::uint8_t unanswered_probes_ = 0; // as far as it can count
     std::uint8_t probes_due_ = 0;
     std::uint8_t tellings_ = 0; // how often the peer of a link given up was told so, while that makes a difference
     bool flushed_ = false, failed_ = false, peer_closed_ = false;
@@ -247,6 +247,7 @@ class link {
     unsigned parts_of(const bundle &b) const { return unsigned((b.bytes + most_in_part() - 1) / most_in_part()); }
     bool needs_train(const bundle &b) const { return b.bytes > most_in_datagram(); }
     bool is_long(const sent_packet &p) const { return !goes_short() && p.charge > short_datagram + packet_overhead; }
+    bool is_train(const sent_packet &p) const { return p.charge > max_datagram() + packet_overhead; }
     bool is_cut_anew(const bundle &b) const { return !b.there && b.cuts != 0 && b.cuts != parts_of(b); }
     void go_short();
     void adapt_to_path();

@@ -51,6 +51,26 @@ TEST(link_length, long_data_passes_where_only_short_packets_do)
     }
 }
 
+// What passes may be long, too.
+TEST(link_length, long_data_passes_beside_what_is_of_middle_length)
+{
+    for (const nanoseconds each : {5 * millisecond, 100 * millisecond, 1000 * millisecond}) {
+        SCOPED_TRACE(testing::Message() << "every " << each / millisecond << " ms");
+        auto w = of({secure_mode::auth, 8972, true}, 1, {});
+        w->net.narrow(1472);
+        w->a.ask(100'000, true, false, false);
+        const nanoseconds began = w->net.now();
+        while (w->a.requests[0].settled_times == 0 && w->net.now() < began + 20 * second) {
+            w->a.ask(1300, false, false, false);
+            w->net.flush(0);
+            w->net.run([] { return false; }, w->net.now() + each);
+        }
+        EXPECT_EQ(w->a.requests[0].settled_times, 1);
+        ASSERT_TRUE(w->finish());
+        w->expect_all_good();
+    }
+}
+
 // Nothing that is short is under way beside it.
 TEST(link_length, one_long_message_alone_passes)
 {
@@ -134,4 +154,33 @@ TEST(link_length, a_partition_makes_no_packet_shorter)
         w->expect_all_good();
         EXPECT_FALSE(w->net.at(0).goes_short());
     }
+}
+
+// Of what an outage has cost one packet after the other is taken for lost where the path is patient with late ones.
+TEST(link_length, outages_of_a_path_that_reorders_make_no_packet_shorter)
+{
+    for (const nanoseconds delay : {10, 30, 50, 100})
+        for (const nanoseconds jitter : {1, 5}) {
+            SCOPED_TRACE(testing::Message() << delay << " ms, jitter of " << jitter);
+            sim_rates rates;
+            rates.delay = delay * millisecond;
+            rates.jitter = jitter * millisecond;
+            auto w = of({secure_mode::auth, 8972, false}, 1, rates);
+            for (int outage = 0; outage < 6; ++outage) {
+                for (int i = 0; i < 40; ++i) {
+                    if (i == 10) w->net.partition(w->net.now() + 20 * millisecond);
+                    w->a.ask(8000, true, false, false);
+                    w->net.flush(0);
+                    w->net.run([] { return false; }, w->net.now() + millisecond);
+                }
+                for (int i = 0; i < 200; ++i) {
+                    w->a.ask(8, false, false, false);
+                    w->net.flush(0);
+                    w->net.run([] { return false; }, w->net.now() + millisecond);
+                }
+            }
+            ASSERT_TRUE(w->finish());
+            w->expect_all_good();
+            EXPECT_FALSE(w->net.at(0).goes_short());
+        }
 }

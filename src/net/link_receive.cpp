@@ -282,7 +282,7 @@ void link::packet_acked(sent_packet &p, std::uint64_t now)
 void link::suspect(sent_packet &p, std::uint64_t now)
 {
     p.state = sent_packet::lost;
-    length_.lost(is_long(p));
+    if (is_long(p) && !is_train(p)) length_.lost(p.charge, p.number); // of a train one datagram was enough
     p.suspicion = trust_.suspect(config_.trust);
     p.bare = p.bare && bare_.lost(enough_for_bare());
     if (congestion_.lost(p.at, now)) reordering_.round_with_loss();
@@ -341,7 +341,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
             congestion_.confirm();
             if (p.bare) bare_.lost(enough_for_bare());
         }
-        if (told) length_.came(is_long(p));
+        if (told) length_.came(is_long(p) ? p.charge : 0, next_packet_);
         packet_acked(p, now);
         any = true;
     }
@@ -350,7 +350,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         drop_front_bundle();
     }
     largest_acked_ = std::max(largest_acked_, ack.fixed.largest);
-    if (carried_nothing) length_.came(false);
+    if (carried_nothing) length_.came(0, next_packet_);
     find_lost(now);
     if (length_.drops_long_ones() && !goes_short()) go_short();
     drop_acked();
@@ -415,7 +415,7 @@ void link::on_time(std::uint64_t now)
         tell_at_ = now;
         return settle_all(SEA_ERR_LINK);
     }
-    ++unanswered_probes_;
+    unanswered_probes_ = std::uint8_t(std::min(unanswered_probes_ + 1, UINT8_MAX));
     adapt_to_path();
     ++counts_.probes;
     probes_due_ = 2;

@@ -189,25 +189,40 @@ class path_trust {
 };
 
 // Whether long datagrams come at all. A switch or a tunnel that takes less than the interfaces at both ends drops them
-// without a word, or with one of ICMP that is not believed: then short ones are acknowledged again and again, and of
-// the long ones that went in between none is (as RFC 8899 looks for black holes). Who is asked often enough to tell
-// that from loss is not kept waiting for ever.
+// without a word, or with one of ICMP that is not believed: then shorter ones are acknowledged again and again, and of
+// the long ones that went in between none is (as RFC 8899 looks for black holes). Each round of that begins with what
+// is sent behind the last one, so that an outage counts as one. Lengths are charges; 0 is a packet without content.
 class path_length {
   public:
-    void came(bool long_one)
+    // `next`: the number of the next packet to be sent.
+    void came(std::uint32_t length, std::uint64_t next)
     {
-        if (!long_one && !long_lost_) return;
-        rounds_ = std::uint8_t(long_one ? 0 : std::min(rounds_ + 1u, enough)) & 0x7f;
-        long_lost_ = false;
+        if (length / unit >= least_lost_) {
+            *this = {};
+        } else if (long_lost_) {
+            rounds_ = std::min(rounds_ + 1u, enough) & 15;
+            from_ = next & turn;
+            long_lost_ = false;
+        }
     }
-    void lost(bool long_one) { long_lost_ |= long_one; }
+    void lost(std::uint32_t length, std::uint64_t number)
+    {
+        least_lost_ = std::min<std::uint32_t>(least_lost_, length / unit) & none_lost;
+        if (rounds_ == 0 || ((number - from_) & turn) <= turn / 2) long_lost_ = true;
+    }
     bool drops_long_ones() const { return rounds_ >= enough; }
 
   private:
-    static constexpr unsigned enough = 12; // of 30 % lost at random, one in two million long ones begins such a row
-    std::uint8_t rounds_ : 7 = 0;
-    bool long_lost_ : 1 = false; // since the last short one came
+    static constexpr std::uint32_t unit = 8, none_lost = (1u << 14) - 1, turn = (1u << 13) - 1;
+    static constexpr unsigned enough =
+        8; // of 10 % lost at random, one in a hundred million long ones begins such a row
+    static_assert((most_datagram + max_ack_bytes + packet_overhead) / unit < none_lost);
+    std::uint32_t least_lost_ : 14 = none_lost;
+    std::uint32_t from_ : 13 = 0; // of the round: a packet number, modulo 2^13
+    std::uint32_t rounds_ : 4 = 0;
+    std::uint32_t long_lost_ : 1 = false; // in this round
 };
+static_assert(sizeof(path_length) == 4);
 
 // Trains go bare (train.hpp) when the peer has told of `enough` in a row that have come in one piece, and after the
 // loss of a bare one of twice as many more.

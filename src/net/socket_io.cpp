@@ -134,7 +134,7 @@ std::uint64_t socket_io::dropped_before()
 
 int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
 {
-    const bool express = express_.leads_to(to);
+    const bool express = is_express(to);
     const int fd = express ? express_.fd() : fd_;
     if (express && group.size() == 1 && group[0].count == 1) {
         auto piece = group[0].pieces[0];
@@ -148,7 +148,7 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
 
 int socket_io::send_lent(const endpoint &to, std::span<iovec> pieces, std::size_t segment)
 {
-    const bool express = express_.leads_to(to);
+    const bool express = is_express(to);
     const int error = lender_.send(express ? express_.fd() : fd_, express ? nullptr : &to, pieces, segment);
     return error != page_lender::not_lent ? error : send_in_one(to, pieces, segment);
 }
@@ -175,7 +175,7 @@ int socket_io::send_train(const endpoint &to, const datagram &packet)
 
 int socket_io::send_in_one(const endpoint &to, std::span<iovec> pieces, std::size_t segment)
 {
-    const bool express = express_.leads_to(to);
+    const bool express = is_express(to);
     return send_pieces(express ? express_.fd() : fd_, express ? nullptr : &to, pieces, segment) >= 0 ? 0 : errno;
 }
 
@@ -196,15 +196,16 @@ void socket_io::allow_fragments(bool v4)
 unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams)
 {
     unsigned done = 0;
-    bool fragments_allowed = false, told = false;
+    bool fragments_allowed = false;
+    around_express_ = false;
     while (done < datagrams.size()) {
         const unsigned n = share_a_send(datagrams.subspan(done), gso_);
         const bool train = datagrams[done].train;
         int error = train ? send_train(to, datagrams[done]) : send_group(to, datagrams.subspan(done, n));
         if (error == EAGAIN || error == ENOBUFS || error == ENOMEM) return done;
         if (error == EINTR) continue;
-        if (error && !told) { // by ICMP, it may be, which a connected socket passes on once; this one was not sent
-            told = true;
+        if (error && is_express(to)) { // by ICMP, it may be, which only a connected socket is told; nothing was sent
+            around_express_ = true;
             continue;
         }
         const bool not_cut =

@@ -38,6 +38,7 @@ class socket_io final : public datagram_port {
     static constexpr std::size_t buffer_bytes = 1 << 17;
     int fd_;
     bool name_sources_, gso_ = true;
+    bool around_express_ = false;        // for the rest of a send()
     bool slept_ = false;                 // since the last receive: either socket may have ended it
     bool main_busy_ = false;             // it gave something when it was asked last
     unsigned turn_ = 0, main_empty_ = 0; // looks; those at it in a row that found nothing, not counted for ever
@@ -54,6 +55,7 @@ class socket_io final : public datagram_port {
     bool receive_main(const aside &wanted, arrivals *batch);
     bool receive_from(int fd, const aside &wanted, arrivals *batch);
     std::size_t lay_out(const aside &wanted, iovec *pieces) const;
+    bool is_express(const endpoint &to) const { return !around_express_ && express_.leads_to(to); }
     int send_group(const endpoint &to, std::span<const datagram> group);
     int send_train(const endpoint &to, const datagram &packet);
     int send_bare_train(const endpoint &to, const datagram &packet);

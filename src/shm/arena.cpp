@@ -98,9 +98,10 @@ void *map_shared(int fd, std::uint64_t bytes, std::uint64_t at = 0)
 std::uint64_t default_heap_bytes(unsigned ranks_on_machine)
 {
     std::uint64_t memory = std::uint64_t(sysconf(_SC_PHYS_PAGES)) * std::uint64_t(sysconf(_SC_PAGESIZE));
-    for (const auto resource : {RLIMIT_AS, RLIMIT_FSIZE}) { // ulimit -v, -f: each process maps the heaps of all
+    for (const auto resource :
+         {RLIMIT_AS, RLIMIT_FSIZE}) { // ulimit -v, -f: each process maps the heaps of all, and more
         rlimit most{};
-        if (getrlimit(resource, &most) == 0) memory = std::min<std::uint64_t>(memory, most.rlim_cur / 2);
+        if (getrlimit(resource, &most) == 0) memory = std::min<std::uint64_t>(memory, most.rlim_cur / 4);
     }
     std::uint64_t share = memory / std::max(1u, ranks_on_machine);
     return std::clamp<std::uint64_t>(share, 64u << 20, max_heap_bytes) / page * page;

@@ -65,7 +65,7 @@ struct ArenaTest : testing::Test {
     }
 };
 
-// Of 8 GiB of address space, or for files, half for the heaps of two ranks; without a limit the machine's memory.
+// Of 8 GiB of address space, or for files, a quarter for the heaps of two ranks; without a limit the machine's memory.
 void default_heap_within(decltype(RLIMIT_AS) resource)
 {
     rlimit limit{};
@@ -73,7 +73,7 @@ void default_heap_within(decltype(RLIMIT_AS) resource)
     limit.rlim_cur = 8 << 10;
     limit.rlim_cur <<= 20;
     setrlimit(resource, &limit);
-    _exit(default_heap_bytes(2) <= limit.rlim_cur / 4 && default_heap_bytes(2) >= 64 * mib ? 0 : 1);
+    _exit(default_heap_bytes(2) <= limit.rlim_cur / 8 && default_heap_bytes(2) >= 64 * mib ? 0 : 1);
 }
 
 TEST(arena_plan, the_default_heap_keeps_within_the_limits_of_the_process)

@@ -195,6 +195,7 @@ LIGHT_STEP(766, what_is_wrong_is_told)
     CHECK_STATUS(SEA_ERR_INVALID, sea_message_take(world, 0, 0, nullptr, nullptr, 0));
     CHECK_STATUS(SEA_ERR_HANDLE, sea_message_receive_taken(4711, &byte, 1, nullptr, nullptr));
     CHECK_STATUS(SEA_ERR_HANDLE, sea_message_cancel(4711));
+    CHECK_OK(sea_message_cancel(SEA_OP_NONE));
     o.flags = SEA_ORDERED;
     CHECK_STATUS(SEA_ERR_INVALID, sea_message_receive(world, 0, 0, &byte, 1, nullptr, &o));
     CHECK_EQ(SEA_OP_NONE, op);
