@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <ctime>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <sched.h>
 #include <thread>
@@ -53,6 +54,36 @@ inline double nap(double seconds = 0.001, double slack = 0.001)
     return std::max(0.0, now() - before - seconds - slack);
 }
 
+// Sleeps again and again. What a sleep takes too long counts while it goes on: who was kept waiting together with it
+// may ask before it has woken.
+class sleeper {
+  public:
+    sleeper(double seconds, double slack) : seconds_(seconds), slack_(slack) {}
+
+    void sleep()
+    {
+        {
+            std::lock_guard lock(mutex_);
+            sleeps_until_ = now() + seconds_ + slack_;
+        }
+        pause_for(seconds_);
+        std::lock_guard lock(mutex_);
+        withheld_ += std::max(0.0, now() - sleeps_until_);
+        sleeps_until_ = never;
+    }
+    double withheld() const
+    {
+        std::lock_guard lock(mutex_);
+        return withheld_ + std::max(0.0, now() - sleeps_until_);
+    }
+
+  private:
+    static constexpr double never = 1e300;
+    const double seconds_, slack_;
+    mutable std::mutex mutex_;
+    double withheld_ = 0, sleeps_until_ = never;
+};
+
 class fair_clock {
   public:
     fair_clock()
@@ -74,14 +105,15 @@ class fair_clock {
     double withheld() const
     {
         double most = 0;
-        for (const watcher &w : watchers_) most = std::max(most, w.withheld.load());
+        for (const watcher &w : watchers_) most = std::max(most, w.sleeper.withheld());
         return most;
     }
     double now() const { return proof::now() - withheld(); }
 
   private:
     struct watcher {
-        std::atomic<double> withheld{0}; // only its thread writes it
+        watcher(double seconds, double slack) : sleeper(seconds, slack) {}
+        proof::sleeper sleeper;
         std::thread thread;
     };
     std::deque<watcher> watchers_;
@@ -89,13 +121,13 @@ class fair_clock {
 
     void watch(std::optional<int> cpu, double seconds, double slack)
     {
-        watcher &w = watchers_.emplace_back();
-        w.thread = std::thread([this, &w, cpu, seconds, slack] {
+        watcher &w = watchers_.emplace_back(seconds, slack);
+        w.thread = std::thread([this, &w, cpu] {
             cpu_set_t one;
             CPU_ZERO(&one);
             if (cpu) CPU_SET(*cpu, &one);
             if (cpu && sched_setaffinity(0, sizeof one, &one) != 0) return;
-            while (!over_) w.withheld = w.withheld + nap(seconds, slack);
+            while (!over_) w.sleeper.sleep();
         });
     }
 };
