@@ -314,6 +314,7 @@ void rank_set::reap()
         return order_of_causes(a.end) < order_of_causes(b.end);
     });
     for (const found_end &f : found) tell_end(f.slot, f.end);
+    memory_.tell_ranks(); // first: on a busy machine the kernel has taken seconds to reap one that was killed
     while (has_ended(P_ALL, 0, &told)) {
         const pid_t pid = told.si_pid;
         if (auto rank = slots_.find(pid); rank != slots_.end()) { // else an orphan that came to us
