@@ -1,48 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Anybody can send ICMP that seems to tell of a narrow path or of a host that is not there: it changes nothing for
 // IPv4.
-#include "net/socket_io.hpp"
-#include "net/udp_socket.hpp"
+#include "net/test_network.hpp"
 
 #include <arpa/inet.h>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/ip_icmp.h>
 #include <netinet/udp.h>
-#include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 using namespace onesea;
 using namespace onesea::net;
+using namespace onesea::net::test;
 
 namespace {
 
-constexpr int passed = 0, missed = 1, not_allowed = 77;
 constexpr std::uint16_t narrow = 552;
-
-struct open_socket {
-    udp_socket socket;
-    endpoint where;
-    open_socket()
-    {
-        if (open_udp_socket("127.0.0.1", &socket) != SEA_OK) _exit(missed);
-        peer_address a{};
-        a.address[10] = a.address[11] = 0xff;
-        a.address[12] = 127;
-        a.address[15] = 1;
-        a.port = socket.port;
-        where = endpoint(a);
-    }
-};
 
 std::uint16_t checksum(const void *start, std::size_t bytes)
 {
@@ -81,18 +60,8 @@ bool forge(int raw, std::uint8_t code, const open_socket &from, const open_socke
     return sendto(raw, &told, sizeof told, 0, &from.where.any, from.where.size) == ssize_t(sizeof told);
 }
 
-// An Ethernet of its own.
-bool enter_network(int *raw)
-{
-    if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-    *raw = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
-    ifreq lo{};
-    std::strcpy(lo.ifr_name, "lo");
-    lo.ifr_mtu = 1500;
-    if (*raw < 0 || ioctl(*raw, SIOCSIFMTU, &lo) != 0) return false;
-    lo.ifr_flags = IFF_UP | IFF_RUNNING;
-    return ioctl(*raw, SIOCSIFFLAGS, &lo) == 0;
-}
+// An Ethernet of its own, and a socket for ICMP on it; -1: this user may not.
+int enter_network() { return enter_own_network(1500) ? socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) : -1; }
 
 // Sends ten whole datagrams in one; how many came whole.
 std::size_t send_ten(socket_io &io, const open_socket &to, socket_io &at)
@@ -117,8 +86,8 @@ std::size_t send_ten(socket_io &io, const open_socket &to, socket_io &at)
 
 int send_beside_forged(std::uint8_t code, bool connected)
 {
-    int raw;
-    if (!enter_network(&raw)) return not_allowed;
+    const int raw = enter_network();
+    if (raw < 0) return not_allowed;
     open_socket a, b;
     socket_io io(a.socket.fd, false), at_b(b.socket.fd, false);
     if (connected && !io.prefer(b.where)) return missed;
@@ -131,8 +100,8 @@ int send_beside_forged(std::uint8_t code, bool connected)
 // Without a pause, while something is sent: none comes between two sends, but any number within one.
 int send_within_a_flood()
 {
-    int raw;
-    if (!enter_network(&raw)) return not_allowed;
+    const int raw = enter_network();
+    if (raw < 0) return not_allowed;
     open_socket a, b;
     socket_io io(a.socket.fd, false), at_b(b.socket.fd, false);
     if (!io.prefer(b.where)) return missed;
@@ -145,16 +114,6 @@ int send_within_a_flood()
     ends = true;
     flood.join();
     return good ? passed : missed;
-}
-
-void in_a_process_of_its_own(int (*what)())
-{
-    const pid_t child = fork();
-    if (child == 0) _exit(what());
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == not_allowed) GTEST_SKIP() << "no network of its own for this user";
-    EXPECT_EQ(status, passed);
 }
 
 } // namespace

@@ -2,46 +2,25 @@
 // The express socket beside the main one: nothing that arrives is lost when it opens, changes its peer or its mode.
 #include "net/socket_io.hpp"
 
+#include "net/test_network.hpp"
 #include "net/train.hpp"
-#include "net/udp_socket.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <net/if.h>
 #include <netinet/udp.h>
-#include <sched.h>
 #include <set>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
 using namespace onesea;
 using namespace onesea::net;
+using namespace onesea::net::test;
 
 namespace {
-
-struct open_socket {
-    udp_socket socket;
-    endpoint where;
-    open_socket()
-    {
-        EXPECT_EQ(open_udp_socket("127.0.0.1", &socket), SEA_OK);
-        peer_address a{};
-        a.address[10] = a.address[11] = 0xff;
-        a.address[12] = 127;
-        a.address[15] = 1;
-        a.port = socket.port;
-        where = endpoint(a);
-    }
-    ~open_socket() { ::close(socket.fd); }
-    open_socket(const open_socket &) = delete;
-    open_socket &operator=(const open_socket &) = delete;
-};
 
 void send_number(const open_socket &from, const open_socket &to, std::uint64_t number, std::size_t bytes = 64)
 {
@@ -383,19 +362,11 @@ TEST(socket_io, seldom_tries_again_where_no_express_socket_can_be_had)
 
 namespace {
 
-constexpr int passed = 0, missed = 1, not_allowed = 77;
-
 // In a network of its own, whose interface takes less than what is sent.
 int send_through_a_narrow_path()
 {
-    if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return not_allowed;
-    ifreq lo{};
-    std::strcpy(lo.ifr_name, "lo");
-    lo.ifr_mtu = 1300;
+    if (!enter_own_network(1300)) return not_allowed;
     open_socket a, b;
-    if (ioctl(a.socket.fd, SIOCSIFMTU, &lo) != 0) return not_allowed;
-    lo.ifr_flags = IFF_UP | IFF_RUNNING;
-    if (ioctl(a.socket.fd, SIOCSIFFLAGS, &lo) != 0) return not_allowed;
     socket_io io(a.socket.fd, false), at_b(b.socket.fd, false);
     std::vector<std::byte> data(1472 * 10);
     std::vector<datagram> many(10);
@@ -415,12 +386,7 @@ int send_through_a_narrow_path()
 
 TEST(socket_io, gets_many_at_once_through_a_path_that_takes_less_than_the_interface_promised)
 {
-    const pid_t child = fork();
-    if (child == 0) _exit(send_through_a_narrow_path());
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == not_allowed) GTEST_SKIP() << "no network of its own for this user";
-    EXPECT_EQ(status, passed);
+    in_a_process_of_its_own(send_through_a_narrow_path);
 }
 
 namespace {
