@@ -4,6 +4,7 @@
 
 #include "agent/hosts.hpp"
 #include "agent/node_agent.hpp"
+#include "base/tell.hpp"
 #include "onesea.h"
 
 #include <cerrno>
@@ -62,12 +63,12 @@ constexpr verb verbs[] = {{"run", run},   {"doctor", doctor},   {"bench", bench}
 int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
-        fmt::print(stderr, "{}", usage);
+        tell("{}", usage);
         return 125;
     }
     for (const verb &v : verbs)
         if (strcmp(argv[1], v.name) == 0) return v.run(arguments(argv + 2, argv + argc));
-    fmt::print(stderr, "onesea: there is no command '{}'; 'onesea help' lists what there is\n", argv[1]);
+    tell("onesea: there is no command '{}'; 'onesea help' lists what there is\n", argv[1]);
     return 125;
 }
 
@@ -79,7 +80,7 @@ int agent(const arguments &args)
     for (const std::string &a : args) guard = guard || a == "--guard";
     struct stat line;
     if (fstat(STDIN_FILENO, &line) != 0 || !(S_ISSOCK(line.st_mode) || S_ISFIFO(line.st_mode))) {
-        fmt::print(stderr, "onesea: 'agent' is started by 'onesea run' on each node, not by hand\n");
+        tell("onesea: 'agent' is started by 'onesea run' on each node, not by hand\n");
         return 125;
     }
     return onesea::agent::run_agent(STDIN_FILENO, STDOUT_FILENO, guard);
@@ -89,11 +90,11 @@ int agent(const arguments &args)
 int written(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    fmt::print(stderr, "onesea: stdout cannot be written: {}\n", strerror(errno));
+    tell("onesea: stdout cannot be written: {}\n", strerror(errno));
     return status ? status : 125;
 }
 
-// Who starts us may have closed them, and what is opened next would be taken for them.
+// Who starts us may have closed them, and what is opened next would be taken for them. He wants nothing of it.
 void open_standard_descriptors()
 {
     int fd = 0;
@@ -110,10 +111,10 @@ int main(int argc, char **argv)
     try {
         return onesea::cli::written(onesea::cli::dispatch(argc, argv));
     } catch (const onesea::agent::request_error &e) {
-        fmt::print(stderr, "onesea: {}\n", e.what());
+        onesea::tell("onesea: {}\n", e.what());
         return e.code;
     } catch (const std::exception &e) {
-        fmt::print(stderr, "onesea: {}\n", e.what());
+        onesea::tell("onesea: {}\n", e.what());
         return 125;
     }
 }

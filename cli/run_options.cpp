@@ -23,8 +23,6 @@ namespace {
 using agent::job_request;
 using agent::request_error;
 
-constexpr unsigned most_ranks = 1u << 20;
-
 struct raw_options {
     unsigned ranks = 0;
     std::string directory;
@@ -53,7 +51,7 @@ int choose(const char *option, const std::string &value, const choice_map &choic
 void add_program_options(CLI::App &app, raw_options &raw)
 {
     app.add_option("-n,--np", raw.ranks, "Ranks of the program (-np too); default: one per slot or node")
-        ->check(CLI::Range(1u, most_ranks));
+        ->check(CLI::Range(1u, agent::most_ranks));
     app.add_option("-w,--wdir", raw.directory, "Directory the ranks start in; default: this one");
     app.add_option("-x", raw.exports, "VAR[=VALUE]: set a variable of the ranks; may be repeated")
         ->expected(1)

@@ -3,6 +3,7 @@
 // -9 lets nobody clean up) can be told from what is in use: the process is gone. All that happens to a namespace when
 // it is removed is done by the kernel, cable included, so removing the two names is the whole of cleaning up.
 #include "driver/cable.hpp"
+#include "driver/options.hpp"
 #include "driver/places.hpp"
 
 #include <array>
@@ -96,7 +97,7 @@ cable::~cable()
     for (const auto &end : {from, to}) try {
             remove(end);
         } catch (const std::exception &e) {
-            fmt::print(stderr, "network namespace {} is left: {}\n", end, e.what());
+            progress(fmt::format("network namespace {} is left: {}", end, e.what()));
         }
 }
 

@@ -66,10 +66,10 @@ int run_benchmark(int argc, char **argv, const benchmark &what, const std::funct
     } catch (const interrupted &e) {
         return 128 + e.signal;
     } catch (const place_error &e) {
-        fmt::print(stderr, "onesea bench {}: {}\n", what.name, e.what());
+        progress(fmt::format("onesea bench {}: {}", what.name, e.what()));
         return wrong_options;
     } catch (const std::exception &e) {
-        fmt::print(stderr, "onesea bench {}: {}\n", what.name, e.what());
+        progress(fmt::format("onesea bench {}: {}", what.name, e.what()));
         return 1;
     }
 }

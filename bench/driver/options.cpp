@@ -65,7 +65,7 @@ void write_file(const std::string &folder, const std::string &name, const std::s
     progress("wrote " + file.string());
 }
 
-void progress(const std::string &line) { fmt::print(stderr, "{}\n", line); }
+void progress(const std::string &line) { std::fputs((line + "\n").c_str(), stderr); } // fmt::print() throws
 
 void publish(const std::vector<figure> &figures, const options &o, const std::string &name,
              const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures,

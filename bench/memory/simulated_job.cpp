@@ -140,7 +140,6 @@ node_job simulated_job::part_of(unsigned node) const
                                              : onesea::shm::secure_mode::auth;
     job.heap_bytes = 16 << 20;
     job.bind = bind_mode::none;
-    job.continue_on_death = true;
     job.address = "127.0.0.1";
     return job;
 }

@@ -188,13 +188,13 @@ int main(int argc, char **argv)
     } catch (const bench::interrupted &e) {
         return 128 + e.signal;
     } catch (const onesea::agent::request_error &e) {
-        fmt::print(stderr, "onesea tune: {}\n", e.what());
+        bench::progress(fmt::format("onesea tune: {}", e.what()));
         return e.code;
     } catch (const bench::place_error &e) {
-        fmt::print(stderr, "onesea tune: {}\n", e.what());
+        bench::progress(fmt::format("onesea tune: {}", e.what()));
         return bench::wrong_options;
     } catch (const std::exception &e) {
-        fmt::print(stderr, "onesea tune: {}\n", e.what());
+        bench::progress(fmt::format("onesea tune: {}", e.what()));
         return 1;
     }
 }

@@ -3,6 +3,7 @@
 // nobody would read it.
 #include "agent/channel.hpp"
 
+#include "agent/descriptors.hpp"
 #include "agent/hosts.hpp"
 
 #include <array>
@@ -14,12 +15,6 @@
 #include <unistd.h>
 
 namespace onesea::agent {
-namespace {
-
-void no_wait(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
-
-} // namespace
-
 channel::channel(event_loop &loop, int in, int out, on_message received, on_end ended)
     : loop_(loop), in_(in), out_(out), received_(std::move(received)), ended_fn_(std::move(ended))
 {

@@ -115,8 +115,8 @@ bool kill_descendants(double seconds, const std::vector<pid_t> &spared)
         for (pid_t child : children_of(getpid())) {
             if (std::find(spared.begin(), spared.end(), child) != spared.end()) continue;
             any = true;
-            kill_tree(child, 0);
-            waitpid(child, nullptr, WNOHANG);
+            if (waitpid(child, nullptr, WNOHANG) == 0)
+                kill_tree(child, 0); // of one that is gone others have the number
         }
         if (!any) return true;
         if (now_ns() > until) return false;

@@ -20,19 +20,9 @@ constexpr std::string_view own_prefix = "ONESEA_";
 constexpr std::array<std::string_view, 6> per_rank{"ONESEA_BIRTH", "ONESEA_RANK",       "ONESEA_SIZE",
                                                    "ONESEA_NODE",  "ONESEA_LOCAL_RANK", "ONESEA_NODES"};
 
-constexpr std::array<known_variable, 11> known{{
-    {"ONESEA_LOG", "error, warn (default), info, debug or trace"},
-    {"ONESEA_RSH", "command that reaches other hosts, instead of ssh"},
-    {"ONESEA_MESSAGE_MEMORY", "bytes for messages that nobody has received; the same for all ranks"},
-    {"ONESEA_NET_FAULTS", "faults to inject in the network, for tests"},
-    {"ONESEA_SEEDS", "number of random runs in the tests of the network"},
-    {"ONESEA_BIRTH", "set by the launcher for each rank: what it inherits"},
-    {"ONESEA_RANK", "set by the launcher for each rank: its number"},
-    {"ONESEA_SIZE", "set by the launcher for each rank: ranks of the job"},
-    {"ONESEA_NODE", "set by the launcher for each rank: its node"},
-    {"ONESEA_NODES", "set by the launcher for each rank: nodes of the job"},
-    {"ONESEA_LOCAL_RANK", "set by the launcher for each rank: its number on its node"},
-}};
+// What somebody reads beside these: the library, the launcher, the tests.
+constexpr std::array<std::string_view, 6> read_by_us{"ONESEA_LOG",        "ONESEA_RSH",   "ONESEA_MESSAGE_MEMORY",
+                                                     "ONESEA_NET_FAULTS", "ONESEA_SEEDS", "ONESEA_SEED"};
 
 bool is_name(std::string_view name)
 {
@@ -138,22 +128,21 @@ variables variables_to_send(char *const *base, bool all)
     return list;
 }
 
-std::span<const known_variable> known_variables() { return known; }
-
 std::vector<std::pair<std::string, std::string>> unknown_variables(char *const *base)
 {
     std::vector<std::pair<std::string, std::string>> list;
     for (; base && *base; ++base) {
         std::string name(name_of(*base));
         if (!name.starts_with(own_prefix)) continue;
-        const known_variable *near = nullptr;
+        std::string_view near;
         std::size_t least = 4;
-        for (const known_variable &k : known)
-            if (std::size_t edits = edits_between(name, k.name); edits < least) {
-                least = edits;
-                near = &k;
-            }
-        if (least > 0) list.emplace_back(name, near ? near->name : "");
+        for (std::span<const std::string_view> names : {std::span(read_by_us), std::span(per_rank)})
+            for (std::string_view known : names)
+                if (std::size_t edits = edits_between(name, known); edits < least) {
+                    least = edits;
+                    near = known;
+                }
+        if (least > 0) list.emplace_back(name, near);
     }
     return list;
 }

@@ -25,12 +25,6 @@ void add_export(variables &to, const std::string &wish);
 // What a rank on another host gets: every ONESEA_ variable, or everything.
 variables variables_to_send(char *const *base, bool all);
 
-struct known_variable {
-    const char *name;
-    const char *help;
-};
-std::span<const known_variable> known_variables();
-
 // Variables ONESEA_... of `base` that nobody reads: name and the nearest known name ("" if none is near).
 std::vector<std::pair<std::string, std::string>> unknown_variables(char *const *base);
 

@@ -31,7 +31,7 @@ bool event_loop::watch(int fd, std::uint32_t events, callback fn)
     e.data.fd = fd;
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &e) != 0) {
         if (errno == EPERM) return false;
-        throw std::runtime_error(fmt::format("epoll_ctl of descriptor {} failed with errno {}", fd, errno));
+        throw std::runtime_error(fmt::format("epoll_ctl of descriptor {} failed: {}", fd, strerror(errno)));
     }
     watched_[fd] = std::make_shared<watched>(watched{events, std::move(fn)});
     return true;

@@ -2,6 +2,7 @@
 // What the user asked for, as the command line and the host file say it. Plain data, no behaviour.
 #pragma once
 
+#include "onesea.h"
 #include "shm/arena.hpp"
 
 #include <cstdint>
@@ -10,6 +11,10 @@
 #include <vector>
 
 namespace onesea::agent {
+
+// What addresses can name; and with how many a job may start, for which tables are made. More may come later.
+inline constexpr std::uint64_t most_rank_numbers = std::uint64_t(1) << (64 - SEA_OFFSET_BITS);
+inline constexpr unsigned most_ranks = 1u << 20;
 
 enum class stdin_mode { first, all, none };
 enum class bind_mode { automatic, none, core, numa };

@@ -11,9 +11,11 @@
 #include "agent/address.hpp"
 #include "agent/descendants.hpp"
 #include "agent/environment.hpp"
+#include "agent/node_agent.hpp"
 #include "agent/profile_file.hpp"
 #include "agent/urgency.hpp"
 #include "base/log.hpp"
+#include "base/tell.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,9 +35,10 @@ namespace {
 
 constexpr double kill_grace_s = 0.3;
 constexpr double agents_end_s = 5;
-constexpr double orphans_end_s = 1;       // while the job goes on; what lives longer is killed at its end
-constexpr unsigned silence_at_end_s = 10; // more than the 6 s in which an agent kills and empties pipes without a word
-constexpr double reader_look_s = 0.1;     // how often we look whether the reader of our output takes something
+constexpr double orphans_end_s = 1; // while the job goes on; what lives longer is killed at its end
+constexpr unsigned silence_at_end_s = 10;
+static_assert(silence_at_end_s > kill_seconds + drain_seconds);
+constexpr double reader_look_s = 0.1; // how often we look whether the reader of our output takes something
 constexpr unsigned reader_idle_asked = 50, reader_idle_insisted = 5; // such looks once the end was asked for
 constexpr std::size_t output_ahead = 4u << 20; // bytes that wait for our own reader before the ranks have to wait
 
@@ -62,7 +65,7 @@ void launcher::received(unsigned node, message &m)
         const auto &ranks = placed_.nodes[node].ranks;
         const auto slot = m.head.at("slot").get<std::size_t>();
         if (slot >= ranks.size())
-            throw request_error(fmt::format("of a slot {} that node {} does not have", slot, node));
+            throw request_error(fmt::format("it spoke of a slot {} that node {} does not have", slot, node));
         return input_->taken(ranks[slot], m.head.at("bytes").get<std::size_t>());
     }
     if (type == "exit") return take_exit(node, m);
@@ -70,13 +73,20 @@ void launcher::received(unsigned node, message &m)
     if (type == "hello") return take_hello(node, m);
     if (type == "ready") return take_ready(node, m);
     if (type == "failed") return node_failed(node, m.head.at("text").get<std::string>(), m.head.at("code").get<int>());
-    if (type == "warning" && !request_.quiet)
-        output_.say(fmt::format("{}: {}", placed_.nodes[node].host, m.head.at("text").get<std::string>()));
-    if (type == "done") nodes_[node]->done = true;
-    if (type == "spawn") take_spawn(node, m);
-    if (type == "prepared" || type == "unprepared") take_prepared(node, m);
-    if (type == "placed") take_placed(node, m);
-    if (type == "begun" || type == "unbegun") take_begun(node, m);
+    if (type == "warning") return take_warning(node, m);
+    if (type == "done") return void(nodes_[node]->done = true);
+    if (type == "spawn") return take_spawn(node, m);
+    if (type == "prepared" || type == "unprepared") return take_prepared(node, m);
+    if (type == "placed") return take_placed(node, m);
+    if (type == "begun" || type == "unbegun") return take_begun(node, m);
+    if (type != "here" && type != "started") // that it lives is all they tell
+        throw request_error(fmt::format("it said '{}', which no agent says", type));
+}
+
+void launcher::take_warning(unsigned node, const message &m)
+{
+    const auto text = m.head.at("text").get<std::string>();
+    if (!request_.quiet) output_.say(fmt::format("{}: {}", placed_.nodes[node].host, text));
 }
 
 // An agent speaks of its own ranks alone.
@@ -84,7 +94,7 @@ unsigned launcher::rank_told_of(unsigned node, const message &m) const
 {
     const auto rank = m.head.at("rank").get<std::size_t>();
     if (rank >= placed_.ranks.size() || placed_.ranks[rank].node != node)
-        throw request_error(fmt::format("of rank {}, which is not on node {}", rank, node));
+        throw request_error(fmt::format("it spoke of rank {}, which is not on node {}", rank, node));
     return unsigned(rank);
 }
 
@@ -536,11 +546,11 @@ int run_job(const job_request &request)
         fmt::print("{}", describe(placed, request));
         return 0;
     }
-    if (request.show_map) fmt::print(stderr, "{}", describe(placed, request));
+    if (request.show_map) tell("{}", describe(placed, request));
     if (!request.quiet)
         for (const auto &[name, near] : unknown_variables(environ))
-            fmt::print(stderr, "onesea: warning: nothing reads the variable {}{}\n", name,
-                       near.empty() ? "" : "; did you mean " + near + "?");
+            tell("onesea: warning: nothing reads the variable {}{}\n", name,
+                 near.empty() ? "" : "; did you mean " + near + "?");
     char self[PATH_MAX] = "";
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         throw request_error(fmt::format("this program's own file cannot be found: {}", strerror(errno)));

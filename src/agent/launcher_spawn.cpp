@@ -16,8 +16,6 @@
 namespace onesea::agent {
 namespace {
 
-constexpr std::size_t most_ranks = std::size_t(1) << (64 - SEA_OFFSET_BITS);
-
 variables split_settings(const std::vector<std::string> &settings)
 {
     variables list;
@@ -77,7 +75,7 @@ int launcher::choose_node(const wished_rank &wish, unsigned *node, std::string *
         if ((wish.node >= 0 && unsigned(wish.node) != n) || !there(n) || !room(n)) continue;
         if (!best || living_on(n) < living_on(*best)) best = n;
     }
-    if (best && placed_.ranks.size() < most_ranks) {
+    if (best && placed_.ranks.size() < most_rank_numbers) {
         *node = *best;
         return SEA_OK;
     }

@@ -7,6 +7,7 @@
 #include "agent/launcher_state.hpp"
 
 #include "agent/descendants.hpp"
+#include "agent/descriptors.hpp"
 #include "agent/environment.hpp"
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -35,14 +35,6 @@ std::string random_hex(std::size_t n)
     if (getrandom(bytes.data(), n, 0) != ssize_t(n))
         throw request_error(fmt::format("the system gives no random numbers: {}", strerror(errno)));
     return to_hex(bytes.data(), n);
-}
-
-void raise_file_limit()
-{
-    rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::vector<unsigned> input_ranks(const job_request &request, std::size_t ranks)
@@ -156,7 +148,6 @@ node_job launcher::job_for(unsigned node) const
     job.secure = request_.secure;
     job.transport = request_.transport;
     job.heap_bytes = request_.heap_bytes;
-    job.continue_on_death = request_.continue_on_death;
     job.stats = request_.stats;
     job.bind = request_.bind;
     job.tuning = profiles_[std::min<std::size_t>(node, profiles_.size() - 1)];

@@ -82,6 +82,7 @@ class launcher {
     void take_exit(unsigned node, const message &m);
     void ranks_lost(unsigned node);
     void tell_ends();
+    void take_warning(unsigned node, const message &m);
     void take_output(unsigned node, const message &m);
     void throttle();
     void send_input(unsigned rank, std::string_view bytes);

@@ -24,6 +24,7 @@
 
 #include "agent/channel.hpp"
 #include "agent/descendants.hpp"
+#include "agent/descriptors.hpp"
 #include "agent/hosts.hpp"
 #include "agent/rank_set.hpp"
 #include "agent/urgency.hpp"
@@ -44,7 +45,6 @@
 #include <optional>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -55,7 +55,6 @@ namespace onesea::agent {
 namespace {
 
 constexpr std::size_t output_ahead = 1u << 20; // bytes queued to the launcher before the ranks have to wait
-constexpr double kill_seconds = 5;
 constexpr std::size_t most_answer_text = 2048; // a datagram must fit the socket's buffer, and the reader's
 constexpr std::size_t pairs_per_message = 4096;
 
@@ -78,9 +77,11 @@ class node_agent final : public rank_set::listener {
   private:
     void hello();
     void received(message &m);
+    void take_start(const message &m);
     void take_job(const message &m);
     void take_table(const message &m);
     void take_gone(const message &m);
+    void take_pause(const message &m);
     void take_signals();
     void watch_wishes(unsigned slot);
     void take_wish(unsigned slot);
@@ -139,27 +140,35 @@ void node_agent::hello()
 void node_agent::received(message &m)
 {
     std::string type = m.type();
+    if (type == "job" || type == "table") return take_start(m);
+    if (type == "ask") return line_.send({{"type", "here"}});
+    if (!ranks_) return; // its part of the job could not be taken
+    if (type == "gone") return take_gone(m);
+    if (type == "input") return forward_input(m);
+    if (type == "pause") return take_pause(m);
+    if (type == "signal") return ranks_->signal_all(m.head.at("number").get<int>());
+    if (type == "kill") return ranks_->signal_all(SIGKILL);
+    if (type == "prepare") return prepare_rank(m);
+    if (type == "joins") return place_rank(m);
+    if (type == "begin") return begin_rank(m);
+    if (type == "spawned") return answer(m);
+    if (type == "finish") return leave();
+    throw request_error(fmt::format("the launcher said '{}', which none says", type));
+}
+
+void node_agent::take_start(const message &m)
+{
     try {
-        if (type == "job") take_job(m);
-        if (type == "table") take_table(m);
+        return m.type() == "job" ? take_job(m) : take_table(m);
     } catch (const request_error &e) {
         failed(e);
     }
-    if (type == "ask") line_.send({{"type", "here"}});
-    if (!ranks_) return;
-    if (type == "gone") take_gone(m);
-    if (type == "input") forward_input(m);
-    if (type == "pause") {
-        m.head.at("paused").get_to(held_);
-        pace_output();
-    }
-    if (type == "signal") ranks_->signal_all(m.head.at("number").get<int>());
-    if (type == "kill") ranks_->signal_all(SIGKILL);
-    if (type == "prepare") prepare_rank(m);
-    if (type == "joins") place_rank(m);
-    if (type == "begin") begin_rank(m);
-    if (type == "spawned") answer(m);
-    if (type == "finish") leave();
+}
+
+void node_agent::take_pause(const message &m)
+{
+    m.head.at("paused").get_to(held_);
+    pace_output();
 }
 
 void node_agent::take_job(const message &m)
@@ -355,7 +364,7 @@ void node_agent::finish()
     if (!kill_descendants(kill_seconds)) warn("some processes that the ranks started could not be killed");
     if (!ranks_) return;
     ranks_->reap();
-    ranks_->drain(1);
+    ranks_->drain(drain_seconds);
     if (job_->stats && started_)
         for (unsigned slot = 0; slot < job_->ranks.size(); ++slot) tell_counts(slot);
 }
@@ -393,14 +402,6 @@ int node_agent::run()
     // The launcher may be stopped for a while; if it dies the line ends.
     line_.flush_blocking(ended_by_ ? 1 : 600);
     return 0;
-}
-
-void raise_file_limit()
-{
-    rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 sigset_t awaited_signals()

@@ -82,7 +82,6 @@ nlohmann::json to_json(const node_job &job)
             {"secure", int(job.secure)},
             {"transport", int(job.transport)},
             {"heap_bytes", job.heap_bytes},
-            {"continue_on_death", job.continue_on_death},
             {"stats", job.stats},
             {"bind", int(job.bind)},
             {"tuning", nlohmann::json(to_json(job.tuning))},
@@ -107,7 +106,6 @@ node_job node_job_from(const nlohmann::json &j)
     job.secure = shm::secure_mode(j.at("secure").get<std::uint32_t>());
     job.transport = shm::transport_choice(j.at("transport").get<std::uint32_t>());
     j.at("heap_bytes").get_to(job.heap_bytes);
-    j.at("continue_on_death").get_to(job.continue_on_death);
     j.at("stats").get_to(job.stats);
     job.bind = bind_mode(j.at("bind").get<int>());
     job.tuning = profile_from(j.at("tuning"));

@@ -34,7 +34,6 @@ struct node_job {
     shm::secure_mode secure = shm::secure_mode::auth;
     shm::transport_choice transport = shm::transport_choice::automatic;
     std::uint64_t heap_bytes = 0;
-    bool continue_on_death = false;
     bool stats = false; // tell what the ranks counted
     bind_mode bind = bind_mode::automatic;
     profile tuning;

@@ -22,8 +22,6 @@
 namespace onesea::agent {
 namespace {
 
-constexpr std::uint64_t most_ranks = std::uint64_t(1) << (64 - SEA_OFFSET_BITS);
-
 [[noreturn]] void refuse(const std::string &what, int error)
 {
     throw request_error(fmt::format("{}: {}{}", what, strerror(error),
@@ -39,14 +37,14 @@ node_memory::node_memory(const node_job &job) : job_(job)
     shm::arena_plan plan;
     plan.node = job.node;
     plan.nodes = job.nodes;
-    plan.rank_capacity = std::min<std::uint64_t>(job.total_ranks + std::uint64_t(job.spare) * job.nodes, most_ranks);
+    plan.rank_capacity =
+        std::min<std::uint64_t>(job.total_ranks + std::uint64_t(job.spare) * job.nodes, most_rank_numbers);
     plan.slots = unsigned(job.ranks.size());
     plan.spare = std::min(job.spare, shm::max_slots - plan.slots);
     plan.ranks_on_machine = job.ranks_on_machine;
     plan.heap_bytes = job.heap_bytes;
     plan.secure = job.secure;
     plan.transport = job.transport;
-    plan.continue_on_death = job.continue_on_death;
     plan.tuning = job.tuning;
     if (!from_hex(job.key, plan.key, sizeof plan.key) || !from_hex(job.job_id, plan.job_id, sizeof plan.job_id))
         throw request_error("the launcher sent no key");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks are numbered in blocks: the first node has the first ones. How many a node gets:
-//   --ppn K           K each, as many nodes as it takes; not more than a host has slots, if slots were given
-//   slots given       as many as a host has slots, in order; a host without a number has one. Virtual nodes share
-//   theirs otherwise         equal shares, the first nodes one more
+//   with --ppn K      K each, as many nodes as it takes; not more than a host has slots, if slots were given.
+//   with slots        as many as a host has slots, in order; a host without a number has one, its virtual nodes share.
+//   with neither      equal shares, the first nodes one more.
 // --nodes M on H hosts: the first M hosts if M <= H, else each host carries M/H virtual nodes. A node that would have
 // no rank is left out.
 #include "agent/placement.hpp"
@@ -14,8 +14,6 @@
 
 namespace onesea::agent {
 namespace {
-
-constexpr unsigned most_ranks = 1u << 20; // 24 bits name a rank; tables are kept far smaller
 
 bool has_slots(const job_request &r)
 {

@@ -5,9 +5,11 @@
 #include "agent/rank_set.hpp"
 
 #include "agent/binding.hpp"
+#include "agent/descriptors.hpp"
 #include "agent/environment.hpp"
 #include "agent/hosts.hpp"
 #include "agent/start.hpp"
+#include "base/birth.hpp"
 
 #include <algorithm>
 #include <array>
@@ -69,8 +71,6 @@ struct found_end {
     unsigned slot;
     rank_end end;
 };
-
-void no_wait(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
 // "" if a process can start in it.
 std::string lacks_directory(const std::string &path)
@@ -150,7 +150,7 @@ void rank_set::start_last(const sigset_t &mask)
 
 variables rank_set::own_variables(unsigned slot) const
 {
-    return {{"ONESEA_BIRTH", memory_.birth_of(slot)},          {"ONESEA_RANK", std::to_string(job_.ranks[slot].rank)},
+    return {{birth_variable, memory_.birth_of(slot)},          {"ONESEA_RANK", std::to_string(job_.ranks[slot].rank)},
             {"ONESEA_SIZE", std::to_string(job_.total_ranks)}, {"ONESEA_NODE", std::to_string(job_.node)},
             {"ONESEA_NODES", std::to_string(job_.nodes)},      {"ONESEA_LOCAL_RANK", std::to_string(slot)}};
 }
@@ -197,7 +197,6 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
     p.in = in.write.release();
     memory_.has_started(slot);
     p.alive = true;
-    slots_[p.pid] = slot;
     ++running_;
 }
 
@@ -314,16 +313,21 @@ void rank_set::reap()
         return order_of_causes(a.end) < order_of_causes(b.end);
     });
     for (const found_end &f : found) tell_end(f.slot, f.end);
-    memory_.tell_ranks(); // first: on a busy machine the kernel has taken seconds to reap one that was killed
-    while (has_ended(P_ALL, 0, &told)) {
-        const pid_t pid = told.si_pid;
-        if (auto rank = slots_.find(pid); rank != slots_.end()) { // else an orphan that came to us
-            const unsigned slot = rank->second;
-            if (processes_[slot].alive) tell_end(slot, end_of(slot, told));
-            slots_.erase(rank);
-        }
-        waitpid(pid, nullptr, 0);
-    }
+    if (!found.empty()) memory_.tell_ranks();
+    for (const found_end &f : found) reaper_.take(processes_[f.slot].pid);
+    reap_orphan();
+}
+
+// One at a time: the kernel names no other one until this is gone, and then the reaper's SIGCHLD leads back here. So
+// does that of a rank that has ended since reap() looked. While the reaper has some, what is named may be gone at once,
+// and its number another's.
+void rank_set::reap_orphan()
+{
+    siginfo_t told;
+    if (!reaper_.idle() || !has_ended(P_ALL, 0, &told)) return;
+    const bool untold = std::any_of(processes_.begin(), processes_.end(),
+                                    [&](const process &p) { return p.alive && p.pid == told.si_pid; });
+    if (!untold) reaper_.take(told.si_pid);
 }
 
 rank_end rank_set::end_of(unsigned slot, const siginfo_t &told) const

@@ -5,6 +5,7 @@
 #include "agent/event_loop.hpp"
 #include "agent/node_job.hpp"
 #include "agent/node_memory.hpp"
+#include "agent/reaper.hpp"
 #include "agent/verdict.hpp"
 
 #include <deque>
@@ -43,7 +44,7 @@ class rank_set {
     void give_input(unsigned slot, std::string_view bytes);
     void end_input(unsigned slot);
     void pause_output(bool paused);
-    void reap();                // tells the ends of ranks, and takes all dead children away
+    void reap();                // on SIGCHLD: tells the ends of ranks, and has the dead children taken away
     void drain(double seconds); // reads the streams to their ends, after all writers have been killed
 
     unsigned running() const { return running_; }
@@ -72,6 +73,7 @@ class rank_set {
     void close_stream(unsigned slot, int index);
     void write_input(unsigned slot);
     void close_input(unsigned slot);
+    void reap_orphan();
     rank_end end_of(unsigned slot, const siginfo_t &told) const;
     void tell_end(unsigned slot, const rank_end &end);
     variables own_variables(unsigned slot) const;
@@ -82,9 +84,9 @@ class rank_set {
     listener &to_;
     std::vector<prepared> programs_;
     std::vector<process> processes_;
-    std::unordered_map<pid_t, unsigned> slots_;
     unsigned running_ = 0;
     bool paused_ = false;
+    reaper reaper_;
 };
 
 } // namespace onesea::agent

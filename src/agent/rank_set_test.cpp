@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -135,6 +136,43 @@ TEST(rank_set, of_ranks_that_are_found_ended_together_the_killed_one_is_told_fir
     ranks.reap();
     EXPECT_EQ(notes.told, (std::vector<int>{3, 1, 2, 0}));
     EXPECT_EQ(ranks.running(), 0u);
+}
+
+bool has_children_beside(const std::vector<pid_t> &known)
+{
+    for (pid_t p : children_of(getpid()))
+        if (std::find(known.begin(), known.end(), p) == known.end()) return true;
+    return false;
+}
+
+// What the kernel names for all children is one of them, and the same as long as that is there.
+TEST(rank_set, orphans_and_ranks_are_taken_away_signal_by_signal)
+{
+    sigset_t child_ended, before_mask;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &child_ended, &before_mask);
+    become_reaper();
+    const node_job job = job_of({{0, 0, false}, {1, 0, false}},
+                                {{{"/bin/sh", "-c", "for i in 1 2 3 4 5; do sleep 0.1 & done"}, {}, "", false}});
+    node_memory memory(job);
+    event_loop loop;
+    notes_ends notes;
+    rank_set ranks(loop, job, memory, notes);
+    ranks.prepare([](const std::string &) {});
+    const std::vector<pid_t> before = children_of(getpid());
+    ranks.start(before_mask);
+    const timespec a_minute{60, 0};
+    bool signalled = true;
+    while (signalled && (ranks.running() > 0 || has_children_beside(before))) {
+        signalled = sigtimedwait(&child_ended, nullptr, &a_minute) == SIGCHLD;
+        ranks.reap();
+    }
+    EXPECT_TRUE(signalled) << "something waits to be taken away, and no signal tells of it";
+    std::sort(notes.told.begin(), notes.told.end());
+    EXPECT_EQ(notes.told, (std::vector<int>{0, 1}));
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    pthread_sigmask(SIG_SETMASK, &before_mask, nullptr);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/arena.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/resize.hpp"
 #include "shm/heap.hpp"
 #include "shm/segments.hpp"
@@ -56,7 +57,6 @@ void fill(arena_header &h, const arena_plan &plan)
     std::memcpy(h.key, plan.key, sizeof h.key);
     h.secure = plan.secure;
     h.transport = plan.transport;
-    h.continue_on_death = plan.continue_on_death;
     h.tuning = plan.tuning;
     h.node = plan.node;
     h.nodes = plan.nodes;
@@ -162,7 +162,7 @@ int arena::create(const arena_plan &plan, arena *result, int *fd)
         return -EINVAL;
     arena_header sizes{};
     fill(sizes, plan);
-    int memory = memfd_create("onesea", MFD_CLOEXEC);
+    int memory = above_standard(memfd_create("onesea", MFD_CLOEXEC));
     if (memory < 0) return -errno;
     void *mapped = resize(memory, sizes.bytes) == 0 ? map_shared(memory, sizes.bytes) : MAP_FAILED;
     if (mapped == MAP_FAILED) {

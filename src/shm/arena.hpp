@@ -28,7 +28,7 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 11;
+inline constexpr std::uint32_t arena_version = 12;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t lane_cells = 1024;     // of a cache line; per ordered pair of local ranks
 inline constexpr std::size_t short_lane_cells = 16; // of the lane for collectives
@@ -46,8 +46,7 @@ struct arena_header {
     std::uint8_t key[key_bytes];
     secure_mode secure;
     transport_choice transport;
-    std::uint32_t continue_on_death; // 1: --on-death continue
-    std::uint32_t node;              // of this arena
+    std::uint32_t node; // of this arena
     std::uint32_t nodes;
     std::uint32_t rank_capacity;
     std::uint32_t slots;
@@ -115,7 +114,6 @@ struct arena_plan {
     std::uint64_t heap_bytes = 0; // 0: default_heap_bytes()
     secure_mode secure = secure_mode::auth;
     transport_choice transport = transport_choice::automatic;
-    bool continue_on_death = false;
     profile tuning; // legal
     std::uint8_t job_id[8] = {};
     std::uint8_t key[key_bytes] = {};

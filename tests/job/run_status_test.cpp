@@ -167,9 +167,10 @@ TEST(run_status, an_agent_that_speaks_of_what_is_not_its_own_loses_its_ranks_alo
     const struct {
         std::string head, told;
     } cases[] = {
-        {R"({"type":"taken","slot":99,"bytes":1})", "of a slot 99 that node 1 does not have"},
-        {R"({"type":"exit","rank":0})", "of rank 0, which is not on node 1"},
-        {R"({"type":"output","rank":5,"stream":1})", "of rank 5, which is not on node 1"},
+        {R"({"type":"taken","slot":99,"bytes":1})", "it spoke of a slot 99 that node 1 does not have"},
+        {R"({"type":"exit","rank":0})", "it spoke of rank 0, which is not on node 1"},
+        {R"({"type":"output","rank":5,"stream":1})", "it spoke of rank 5, which is not on node 1"},
+        {R"({"type":"hullo"})", "it said 'hullo', which no agent says"},
     };
     for (const auto &c : cases) {
         const std::string said = fmt::format("SEA1\\{:03o}\\0\\0\\0\\0\\0\\0\\0%s", c.head.size());
