@@ -16,7 +16,7 @@
  * Status. Every int-returning call gives SEA_OK (0) or a negative status unless it says otherwise; outputs are written
  * only on success. sea_last_error() tells what happened in words. An operation that fails after its call returned
  * reports through its handle; without a handle, through the next fence that covers it. SEA_ERR_MEMORY tells of what the
- * call itself needs; a process that has no memory for what is sent to it ends.
+ * call itself needs; a process that has no memory for what is under way, or is sent to it, ends.
  *
  * Threads. Any thread may call any function at any time after sea_init() returned, except where a function says
  * otherwise. Handlers of active messages run one at a time, on whichever thread makes progress. Handlers of signals
@@ -546,9 +546,8 @@ int sea_alltoall(sea_team team, const void *input, void *output, size_t bytes);
 
 /* What this rank has asked of another since sea_init(). Operations that the caller's own thread completes inside a node
  * are counted without a lock: threads that issue them at the same moment to the same rank may be counted once. A round
- * trip is the time from sending a packet to its acknowledgement, less what the peer held it back; percentiles are off
- * by at most 7 %. All of the link is 0 inside a node, and its times also if never measured. `onesea run --stats` shows
- * the same of every rank at the end. */
+ * trip is the time from sending a packet to its acknowledgement, less what the peer held it back; percentiles are right
+ * within 7 %. All of the link is 0 inside a node, its times if never measured. `onesea run --stats` shows it of all. */
 typedef struct sea_pair_stats {
     uint64_t puts, gets, atomics, messages, copies; /* operations started */
     uint64_t bytes_out, bytes_in;                   /* user data written to, read from that rank */
@@ -590,8 +589,9 @@ double sea_time(void);
 
 #include "onesea/inline.h"
 
-/* Matched messages, one-way and neighbourhood channels, data structures: whole headers of their own, part of this one. */
+/* More collectives, matched messages, channels, data structures: whole headers of their own, part of this one. */
 #include "onesea/channel.h"
+#include "onesea/collective.h"
 #include "onesea/data.h"
 #include "onesea/message.h"
 #include "onesea/neighbors.h"

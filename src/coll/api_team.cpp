@@ -39,9 +39,9 @@ int split(sea_team handle, int color, int key, sea_team *result)
         // Through work space: if the call fails, late data must not find the vector gone.
         std::byte *all = c.scratch(wishes.size() * sizeof mine), *own = c.scratch(sizeof mine);
         if (c.broken()) return;
-        copy_bytes(own, &mine, sizeof mine);
+        copy_part(own, &mine, sizeof mine);
         allgather(c, own, all, sizeof mine);
-        copy_bytes(wishes.data(), all, wishes.size() * sizeof mine);
+        copy_part(wishes.data(), all, wishes.size() * sizeof mine);
     });
     if (status != SEA_OK) return status;
     if (color < 0) {
@@ -79,16 +79,6 @@ int create(const int *ranks, int n, int tag, sea_team *result)
     for (int rank : all)
         if (sea_alive(rank) != 1) return fail(SEA_ERR_DEAD, "sea_team_create: rank {} has ended", rank);
     return the_teams().add("sea_team_create", id, members(std::move(all)), result);
-}
-
-template <class Body>
-int guarded(const char *function, Body &&body)
-{
-    try {
-        return body();
-    } catch (const std::exception &problem) {
-        return fail(SEA_ERR_MEMORY, "{}: {}", function, problem.what());
-    }
 }
 
 int find(const char *function, sea_team handle, std::shared_ptr<team> *t)

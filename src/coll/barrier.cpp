@@ -35,7 +35,7 @@ std::size_t equal_parts(std::size_t bytes, std::size_t most)
 
 } // namespace
 
-void copy_bytes(void *to, const void *from, std::size_t bytes)
+void copy_part(void *to, const void *from, std::size_t bytes)
 {
     if (bytes > 0 && to && from && to != from) copy_of(0, to, from, bytes);
 }

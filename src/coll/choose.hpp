@@ -15,6 +15,8 @@
 //   allgather   Bruck; many of a node: gather          ring
 //                 and broadcast
 //   alltoall    many members: Bruck                    straight to each
+//   gatherv, scatterv, alltoallv: straight;  allgatherv: Bruck, large: ring;  scan, exscan: doubling distances
+//   reduce_scatter: as allreduce without what follows the reduce-scatter; small: allreduce
 #pragma once
 
 #include <cstddef>

@@ -36,6 +36,20 @@ std::string describe(const signature &s)
         return fmt::format("alltoall of {} bytes each", s.size);
     case kind::split:
         return "split";
+    case kind::gatherv:
+        return fmt::format("gatherv to member {}", s.root);
+    case kind::scatterv:
+        return fmt::format("scatterv from member {}", s.root);
+    case kind::allgatherv:
+        return fmt::format("allgatherv of {} bytes in all", s.size);
+    case kind::alltoallv:
+        return "alltoallv";
+    case kind::scan:
+        return fmt::format("scan of {} {} ({})", s.size, type_name(s.type), op_name(s.op));
+    case kind::exscan:
+        return fmt::format("exscan of {} {} ({})", s.size, type_name(s.type), op_name(s.op));
+    case kind::reduce_scatter:
+        return fmt::format("reduce_scatter of {} {} each ({})", s.size, type_name(s.type), op_name(s.op));
     case kind::notice:
         return "notice";
     }

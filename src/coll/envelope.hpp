@@ -37,6 +37,13 @@ enum class kind : std::uint8_t {
     scatter,
     alltoall,
     split,
+    gatherv,
+    scatterv,
+    allgatherv,
+    alltoallv,
+    scan,
+    exscan,
+    reduce_scatter,
     notice = 255, // a member has given the team up: the rank in `step`
 };
 

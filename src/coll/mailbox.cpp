@@ -221,7 +221,7 @@ placement mailbox::take_in(int source, const envelope &e, const void *data, std:
     try {
         return place(b, source, e, data, bytes);
     } catch (const std::bad_alloc &) {
-        set_broken(b, SEA_ERR_MEMORY, fmt::format("no memory for {} bytes from rank {}", bytes, source));
+        set_broken(b, SEA_ERR_MEMORY, "no memory"); // a longer text would need some
         return {.somebody_waits = true};
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduce and allreduce.
+// Reduce and allreduce, scan, and the reduction of which every member gets a part.
 //
 // Small arrays go whole. The binomial tree and the butterfly put the brackets in the same places, for any number n of
 // members: ((0 1)(2 3))((4 5) 6). So allreduce may choose between them by the placement on nodes, and still gives the
@@ -159,6 +159,25 @@ void gather_parts(call &c, int root, std::byte *all, std::byte *output, const el
     c.finish();
 }
 
+// In round k member m has in `sum` the reduction of the 2^k members that end with it, and passes it to the one 2^k
+// above. `below` (null if not wanted) becomes the same without the caller.
+void sum_up(call &c, std::byte *sum, std::byte *below, const elements &e)
+{
+    std::byte *other = c.scratch(e.bytes());
+    unsigned round = 0;
+    for (int distance = 1; distance < c.size(); distance *= 2, ++round) {
+        const bool some_below = c.me() >= distance;
+        if (some_below) c.expect(c.me() - distance, round, other, e.bytes());
+        if (c.me() + distance < c.size()) c.send(c.me() + distance, round, sum, e.bytes());
+        c.finish();
+        if (c.broken()) return;
+        if (!some_below) continue;
+        e.combine(sum, other, sum, e.count);
+        if (below && distance > 1) e.combine(below, other, below, e.count);
+        if (below && distance == 1) copy_part(below, other, e.bytes());
+    }
+}
+
 } // namespace
 
 range part_of(int member, int members, std::size_t count)
@@ -181,7 +200,7 @@ void reduce(call &c, int root, const void *input, void *output, const elements &
 {
     auto *all = c.me() == root ? static_cast<std::byte *>(output) : c.scratch(e.bytes());
     if (c.broken()) return;
-    copy_bytes(all, input, e.bytes());
+    copy_part(all, input, e.bytes());
     if (whole(c, e)) return binomial_reduce(c, root, all, e);
     reduce_scatter(c, all, e);
     c.next_phase();
@@ -191,7 +210,7 @@ void reduce(call &c, int root, const void *input, void *output, const elements &
 void allreduce(call &c, const void *input, void *output, const elements &e)
 {
     auto *all = static_cast<std::byte *>(output);
-    copy_bytes(all, input, e.bytes());
+    copy_part(all, input, e.bytes());
     if (c.size() == 1) return;
     if (!whole(c, e)) {
         reduce_scatter(c, all, e);
@@ -202,6 +221,37 @@ void allreduce(call &c, const void *input, void *output, const elements &e)
     binomial_reduce(c, 0, all, e);
     c.next_phase();
     broadcast(c, 0, all, e.bytes());
+}
+
+void scan(call &c, const void *input, void *output, const elements &e)
+{
+    copy_part(output, input, e.bytes());
+    sum_up(c, static_cast<std::byte *>(output), nullptr, e);
+}
+
+void exscan(call &c, const void *input, void *output, const elements &e)
+{
+    std::byte *sum = c.scratch(e.bytes());
+    if (c.broken()) return;
+    copy_part(sum, input, e.bytes());
+    sum_up(c, sum, static_cast<std::byte *>(output), e);
+}
+
+// Each block is put where the part lies that its member has at the end.
+void reduce_scatter_block(call &c, const void *input, void *part, const elements &e)
+{
+    const std::size_t block = e.bytes() / std::size_t(c.size());
+    std::byte *all = c.scratch(e.bytes());
+    if (c.broken()) return;
+    if (whole(c, e)) {
+        allreduce(c, input, all, e);
+        return copy_part(part, all + std::size_t(c.me()) * block, block);
+    }
+    auto place = [&](int member) { return all + part_of(member, c.size(), e.count).at * e.width; };
+    for (int member = 0; member < c.size(); ++member)
+        copy_part(place(member), static_cast<const std::byte *>(input) + std::size_t(member) * block, block);
+    reduce_scatter(c, all, e);
+    copy_part(part, place(c.me()), block);
 }
 
 } // namespace onesea::coll

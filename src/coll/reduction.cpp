@@ -129,7 +129,6 @@ std::size_t type_width(sea_type type)
     return 0;
 }
 
-bool is_integer(sea_type type) { return type >= SEA_INT8 && type <= SEA_UINT64; }
 bool is_bitwise(sea_reduce_op op) { return op == SEA_BAND || op == SEA_BOR || op == SEA_BXOR; }
 
 combine_fn combiner(sea_type type, sea_reduce_op op)

@@ -9,7 +9,6 @@
 namespace onesea::coll {
 
 std::size_t type_width(sea_type type); // 0 if there is no such type
-bool is_integer(sea_type type);
 bool is_bitwise(sea_reduce_op op);
 
 // into[i] = low[i] op high[i]; `into` is one of the two or apart from both. No buffer need be aligned. The order counts

@@ -7,6 +7,7 @@
 #include "coll/teams.hpp"
 #include "core/internal.hpp"
 
+#include <bit>
 #include <memory>
 #include <new>
 
@@ -18,14 +19,19 @@ inline constexpr std::uint64_t bytes_ahead = std::uint64_t(16) << 20; // and wha
 
 inline bool flows_one_way(kind what)
 {
-    return what == kind::broadcast || what == kind::reduce || what == kind::gather || what == kind::scatter;
+    using enum kind;
+    return what == broadcast || what == reduce || what == gather || what == scatter || what == gatherv ||
+           what == scatterv || what == scan || what == exscan;
 }
 
 // About the most bytes of such a call that may lie at one member before that comes to it.
 inline std::uint64_t volume(const signature &sign, int members)
 {
     if (sign.what == kind::broadcast) return sign.size;
+    if (sign.what == kind::gatherv || sign.what == kind::scatterv) return bytes_ahead; // only the root knows
     if (sign.what == kind::reduce) return sign.size * type_width(sea_type(sign.type));
+    if (sign.what == kind::scan || sign.what == kind::exscan)
+        return sign.size * type_width(sea_type(sign.type)) * std::uint64_t(std::bit_width(unsigned(members - 1)));
     return sign.size * std::uint64_t(members);
 }
 
@@ -64,6 +70,17 @@ inline int member_of(const char *function, sea_team handle, std::shared_ptr<team
     if (!found->messages) return fail(SEA_ERR_INVALID, "{}: rank {} is not a member of the team", function, sea_rank());
     *result = std::move(found);
     return SEA_OK;
+}
+
+// No exception leaves a C function.
+template <class Body>
+int guarded(const char *function, Body &&body)
+{
+    try {
+        return body();
+    } catch (const std::exception &problem) {
+        return fail(SEA_ERR_MEMORY, "{}: {}", function, problem.what());
+    }
 }
 
 template <class Body>

@@ -21,7 +21,8 @@ int call_until_failure(run &t, dice d)
     for (double until = now() + 30; now() < until;) {
         std::size_t size = random_size(d, most) / 8 / std::size_t(t.size) * 8;
         int root = int(d.below(std::size_t(t.size))), status = SEA_OK;
-        switch (d.below(5)) {
+        const std::vector<std::size_t> sizes(std::size_t(t.size), size);
+        switch (d.below(8)) {
         case 0:
             status = sea_barrier(SEA_TEAM_WORLD);
             break;
@@ -33,6 +34,15 @@ int call_until_failure(run &t, dice d)
             break;
         case 3:
             status = sea_alltoall(SEA_TEAM_WORLD, in.data(), out.data(), size);
+            break;
+        case 4:
+            status = sea_alltoallv(SEA_TEAM_WORLD, in.data(), sizes.data(), nullptr, out.data(), sizes.data(), nullptr);
+            break;
+        case 5:
+            status = sea_scan(SEA_TEAM_WORLD, in.data(), out.data(), size / 8, SEA_INT64, SEA_SUM);
+            break;
+        case 6:
+            status = sea_scatterv(SEA_TEAM_WORLD, root, in.data(), sizes.data(), nullptr, out.data(), size);
             break;
         default:
             status = sea_gather(SEA_TEAM_WORLD, root, in.data(), out.data(), size);

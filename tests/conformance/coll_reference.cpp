@@ -109,6 +109,29 @@ bytes slice(const bytes &all, std::size_t index, std::size_t part)
     return bytes(from, from + std::ptrdiff_t(part));
 }
 
+// A buffer of parts in an order of its own, with gaps between them.
+struct laid_out {
+    std::vector<std::size_t> sizes, offsets;
+    bytes buffer;
+
+    laid_out(const std::vector<bytes> &parts, std::uint64_t seed, bool filled)
+        : sizes(parts.size()), offsets(parts.size())
+    {
+        dice d{seed};
+        const std::size_t n = parts.size(), turned = d.below(n);
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::size_t m = (i + turned) % n;
+            offsets[m] = end + d.below(9);
+            sizes[m] = parts[m].size();
+            end = offsets[m] + sizes[m];
+        }
+        buffer.assign(end + 1, 0xee);
+        for (std::size_t m = 0; filled && m < n; ++m)
+            std::copy(parts[m].begin(), parts[m].end(), buffer.begin() + std::ptrdiff_t(offsets[m]));
+    }
+};
+
 // Everything of one team with one seed.
 struct trial {
     sea_team team;
@@ -146,6 +169,78 @@ struct trial {
         }
         CHECK_OK(sea_alltoall(team, in.data(), out.data(), piece));
         EXPECT_SAME("alltoall", expected, out);
+    }
+
+    // What member `from` has for member `to`.
+    bytes letter(int from, int to) const
+    {
+        dice d{seed + std::uint64_t(from * n + to)};
+        return input_of(d.next(), to, d.below(3) == 0 ? 0 : random_size(d, part / std::size_t(n)));
+    }
+
+    void alltoallv() const
+    {
+        std::vector<bytes> theirs, mine;
+        for (int m = 0; m < n; ++m) {
+            mine.push_back(letter(me, m));
+            theirs.push_back(letter(m, me));
+        }
+        const laid_out from(mine, seed, true), expected(theirs, seed + std::uint64_t(me), true);
+        laid_out to(theirs, seed + std::uint64_t(me), false);
+        CHECK_OK(sea_alltoallv(team, from.buffer.data(), from.sizes.data(), from.offsets.data(), to.buffer.data(),
+                               to.sizes.data(), to.offsets.data()));
+        EXPECT_SAME("alltoallv", expected.buffer, to.buffer);
+    }
+
+    // In place where `in_place` says so.
+    void gatherv_and_scatterv(bool in_place) const
+    {
+        std::vector<bytes> parts;
+        bytes joined;
+        for (int m = 0; m < n; ++m) {
+            parts.push_back(letter(m, m));
+            joined.insert(joined.end(), parts.back().begin(), parts.back().end());
+        }
+        bytes mine = parts[std::size_t(me)];
+        const laid_out expected(parts, seed, true);
+        laid_out all(parts, seed, false);
+        unsigned char *own = all.buffer.data() + all.offsets[std::size_t(me)];
+        const bool here = me == root, lies_there = in_place && here;
+        if (lies_there) std::copy(mine.begin(), mine.end(), own);
+        CHECK_OK(sea_gatherv(team, root, lies_there ? own : mine.data(), mine.size(),
+                             here ? all.buffer.data() : nullptr, here ? all.sizes.data() : nullptr,
+                             all.offsets.data()));
+        if (here) EXPECT_SAME("gatherv", expected.buffer, all.buffer);
+        bytes back(mine.size(), 0xee);
+        CHECK_OK(sea_scatterv(team, root, here ? all.buffer.data() : nullptr, here ? all.sizes.data() : nullptr,
+                              all.offsets.data(), lies_there ? own : back.data(), mine.size()));
+        if (!lies_there) EXPECT_SAME("scatterv", mine, back);
+        bytes side_by_side(joined.size(), 0xee);
+        CHECK_OK(sea_allgatherv(team, mine.data(), side_by_side.data(), all.sizes.data(), nullptr));
+        EXPECT_SAME("allgatherv", joined, side_by_side);
+    }
+
+    void scans(sea_type type, sea_reduce_op op, bool in_place) const
+    {
+        const std::size_t count = part / width_of(type);
+        bytes in = numbers_of(seed, me, count, type, op), out(in.size(), 0xee);
+        bytes &to = in_place ? in : out;
+        CHECK_OK(sea_scan(team, in.data(), to.data(), count, type, op));
+        EXPECT_SAME("scan", reduced(seed, me + 1, count, type, op), to);
+        in = numbers_of(seed, me, count, type, op);
+        const bytes expected = me == 0 ? to : reduced(seed, me, count, type, op);
+        CHECK_OK(sea_exscan(team, in.data(), to.data(), count, type, op));
+        if (me > 0 || !in_place) EXPECT_SAME("exscan", expected, to);
+    }
+
+    void reduce_scatter(sea_type type, sea_reduce_op op) const
+    {
+        const std::size_t count = part / width_of(type) / std::size_t(n), bytes_each = count * width_of(type);
+        const bytes in = numbers_of(seed, me, count * std::size_t(n), type, op);
+        bytes out(bytes_each, 0xee);
+        CHECK_OK(sea_reduce_scatter(team, in.data(), out.data(), count, type, op));
+        EXPECT_SAME("reduce_scatter",
+                    slice(reduced(seed, n, count * std::size_t(n), type, op), std::size_t(me), bytes_each), out);
     }
 
     void reductions(sea_type type, sea_reduce_op op, bool in_place) const
@@ -239,7 +334,7 @@ void exercise(run &t, sea_team team, std::uint64_t seed, int rounds)
         r.root = int(d.below(std::size_t(r.n)));
         r.part = random_size(d, std::size_t(4) << 20);
         if (r.n > 4) r.part = std::min(r.part, std::size_t(t.light ? 40000 : 1200000));
-        switch (d.below(4)) {
+        switch (d.below(6)) {
         case 0:
             r.broadcast();
             break;
@@ -250,11 +345,26 @@ void exercise(run &t, sea_team team, std::uint64_t seed, int rounds)
         case 2:
             r.alltoall();
             break;
+        case 3:
+            r.part = std::min(r.part, most_per_part(t, r.n));
+            r.alltoallv();
+            r.gatherv_and_scatterv(d.below(2));
+            break;
         default: {
             auto type = sea_type(d.below(10));
             auto op = sea_reduce_op(d.below(is_float(type) ? 4 : 7));
+            const bool in_place = d.below(2);
             r.part = std::min(r.part, std::size_t(64) * 1024 * 64 / std::size_t(t.size));
-            r.reductions(type, op, d.below(2));
+            switch (d.below(4)) {
+            case 0:
+                r.scans(type, op, in_place);
+                break;
+            case 1:
+                r.reduce_scatter(type, op);
+                break;
+            default:
+                r.reductions(type, op, in_place);
+            }
         }
         }
         if (d.below(4) == 0) CHECK_OK(sea_barrier(team));

@@ -202,6 +202,43 @@ LIGHT_STEP(120, bad_input_is_told_and_harms_nobody)
     CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
 }
 
+LIGHT_STEP(121, parts_that_cannot_be_are_told_and_harm_nobody)
+{
+    const auto n = std::size_t(t.size);
+    const bool alone = t.size == 1;
+    std::vector<std::size_t> sizes(n, 8), offsets(n), huge(n, ~std::size_t(0) / 2), same(n, 0);
+    for (std::size_t m = 0; m < n; ++m) offsets[m] = m * 8;
+    bytes in(n * 8), out(n * 8);
+    const auto all = SEA_TEAM_WORLD;
+    CHECK_STATUS(SEA_ERR_INVALID, sea_allgatherv(all, in.data(), out.data(), nullptr, nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_allgatherv(all, nullptr, out.data(), sizes.data(), nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_allgatherv(all, in.data(), nullptr, sizes.data(), nullptr));
+    if (!alone) CHECK_STATUS(SEA_ERR_INVALID, sea_allgatherv(all, in.data(), out.data(), huge.data(), nullptr));
+    if (!alone) CHECK_STATUS(SEA_ERR_INVALID, sea_allgatherv(all, in.data(), out.data(), sizes.data(), same.data()));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_allgatherv(all, out.data() + 1, out.data(), sizes.data(), nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_gatherv(all, t.size, in.data(), 8, out.data(), sizes.data(), nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_gatherv(all, t.rank, in.data(), 9, out.data(), sizes.data(), nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_gatherv(all, t.rank, in.data(), 8, out.data(), nullptr, nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_gatherv(all, t.rank, nullptr, 8, out.data(), sizes.data(), nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_scatterv(all, t.rank, in.data(), sizes.data(), nullptr, out.data(), 7));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_scatterv(all, -1, in.data(), sizes.data(), nullptr, out.data(), 8));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_scatterv(all, t.rank, in.data(), sizes.data(), nullptr, nullptr, 8));
+    CHECK_STATUS(SEA_ERR_INVALID,
+                 sea_alltoallv(all, in.data(), sizes.data(), nullptr, in.data(), sizes.data(), nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_alltoallv(all, in.data(), nullptr, nullptr, out.data(), sizes.data(), nullptr));
+    std::vector<std::size_t> other = sizes;
+    other[std::size_t(t.rank)] = 4;
+    CHECK_STATUS(SEA_ERR_INVALID,
+                 sea_alltoallv(all, in.data(), other.data(), nullptr, out.data(), sizes.data(), nullptr));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_scan(all, in.data(), out.data(), 1, sea_type(10), SEA_SUM));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_exscan(all, in.data(), out.data(), 1, SEA_FLOAT, SEA_BOR));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_reduce_scatter(all, in.data(), in.data(), 1, SEA_INT64, SEA_SUM));
+    CHECK_STATUS(SEA_ERR_INVALID,
+                 sea_reduce_scatter(all, in.data(), out.data(), ~std::size_t(0) / 2, SEA_INT8, SEA_SUM));
+    CHECK_OK(sea_alltoallv(all, in.data(), same.data(), nullptr, nullptr, same.data(), nullptr)); // nothing of nothing
+    CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
+}
+
 STEP(130, members_that_disagree_are_told_and_other_teams_go_on)
 {
     if (t.size == 1) return;

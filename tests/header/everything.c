@@ -176,6 +176,30 @@ static void atomics(sea_addr a)
     OK(sea_fence_all());
 }
 
+/* Of `n` members; `all` holds 1 .. n, `turned` has room for as many. */
+static void more_collectives(int me, int n, const int32_t *all, int32_t *turned)
+{
+    size_t *sizes = (size_t *)calloc((size_t)n, sizeof *sizes);
+    int32_t mine = me + 1, other = 0;
+    EXPECT(sizes != NULL);
+    for (int m = 0; m < n; ++m) sizes[m] = sizeof mine;
+    OK(sea_gatherv(SEA_TEAM_WORLD, 0, &mine, sizeof mine, turned, sizes, NULL));
+    EXPECT(me != 0 || turned[n - 1] == n);
+    OK(sea_scatterv(SEA_TEAM_WORLD, 0, all, sizes, NULL, &other, sizeof other));
+    EXPECT(other == me + 1);
+    OK(sea_allgatherv(SEA_TEAM_WORLD, &mine, turned, sizes, NULL));
+    EXPECT(turned[n - 1] == n);
+    OK(sea_alltoallv(SEA_TEAM_WORLD, all, sizes, NULL, turned, sizes, NULL));
+    EXPECT(turned[n - 1] == me + 1);
+    OK(sea_scan(SEA_TEAM_WORLD, &mine, &other, 1, SEA_INT32, SEA_SUM));
+    EXPECT(other == mine * (mine + 1) / 2);
+    OK(sea_exscan(SEA_TEAM_WORLD, &mine, &other, 1, SEA_INT32, SEA_SUM));
+    EXPECT(me == 0 || other == mine * (mine - 1) / 2);
+    OK(sea_reduce_scatter(SEA_TEAM_WORLD, all, &other, 1, SEA_INT32, SEA_SUM));
+    EXPECT(other == n * (me + 1));
+    free(sizes);
+}
+
 static void collectives(int me, int n)
 {
     sea_team odd = SEA_TEAM_NULL, one = SEA_TEAM_NULL;
@@ -196,6 +220,7 @@ static void collectives(int me, int n)
     EXPECT(last == me + 1);
     OK(sea_alltoall(SEA_TEAM_WORLD, all, turned, sizeof *all));
     EXPECT(turned[0] == me + 1);
+    more_collectives(me, n, all, turned);
     OK(sea_team_split(SEA_TEAM_WORLD, me % 2, me, &odd));
     EXPECT(sea_team_member(odd, sea_team_rank(odd)) == me && sea_team_size(odd) >= 1);
     OK(sea_barrier(odd));
