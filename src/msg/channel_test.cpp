@@ -1,163 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of several ranks over queues that a dice empties: notes between two ranks keep their order, all else is
-// chance.
-#include "msg/channel_table.hpp"
-
-#include <algorithm>
-#include <cstring>
-#include <deque>
-#include <functional>
-#include <gtest/gtest.h>
-#include <map>
-#include <random>
+// Messages of channels: their order, how they meet receives, and how a sender is held back.
+#include "msg/channel_world.hpp"
 
 using namespace onesea::msg;
-
-namespace {
-
-struct world;
-
-struct operation {
-    int status = 1; // 1: goes on
-    const void *memory = nullptr;
-    int ends = 0;
-};
-
-struct member final : channel_courier {
-    world &all;
-    int me;
-    channel_table table{*this};
-    std::map<std::uint64_t, operation> operations;
-    std::map<std::uint64_t, std::function<void()>> dependents; // run inside the end of an operation
-    std::uint64_t last = 0;
-    std::set<int> cut_off;
-
-    member(world &w, int rank) : all(w), me(rank) {}
-    std::size_t room(int) override { return 1000; }
-    void tell(int rank, channel_note what, std::uint64_t index, std::uint64_t id,
-              std::span<const std::byte> payload) override;
-    void fetch(int rank, std::uint64_t send, void *to, std::size_t bytes, channel_fetch *f) override;
-    void answer(int rank, std::uint64_t send, int status) override;
-    void end(std::uint64_t id, int status, const std::string &) override
-    {
-        operation &op = operations.at(id);
-        if (op.status != 1) return;
-        op.status = status;
-        ++op.ends;
-        if (auto next = dependents.extract(id)) next.mapped()();
-    }
-    bool is_cut_off(int rank) override { return cut_off.contains(rank); }
-
-    std::uint64_t run(sea_channel name, channel_request r)
-    {
-        start(name, table.add(name, r), r.memory);
-        return last;
-    }
-    void start(sea_channel name, std::uint64_t token, const void *memory)
-    {
-        operations[++last].memory = memory;
-        table.started(name, token, last);
-    }
-    // A close with another operation as its start condition.
-    void close_after(std::uint64_t id, sea_channel name)
-    {
-        channel_request r;
-        r.closes = true;
-        dependents[id] = [this, name, token = table.add(name, r)] { start(name, token, nullptr); };
-    }
-    std::uint64_t send(sea_channel name, std::vector<std::byte> &data)
-    {
-        channel_request r;
-        r.memory = data.data();
-        r.bytes = data.size();
-        return run(name, r);
-    }
-    std::uint64_t receive(sea_channel name, std::vector<std::byte> &buffer, sea_received *told)
-    {
-        channel_request r;
-        r.memory = buffer.data();
-        r.bytes = buffer.size();
-        r.told = told;
-        return run(name, r);
-    }
-    std::uint64_t close(sea_channel name)
-    {
-        channel_request r;
-        r.closes = true;
-        return run(name, r);
-    }
-    int status(std::uint64_t id) const { return operations.at(id).status; }
-};
-
-struct world {
-    std::deque<member> ranks;
-    std::map<std::pair<int, int>, std::deque<std::function<void()>>> lines;
-    std::mt19937_64 dice;
-
-    explicit world(int n, std::uint64_t seed = 1) : dice(seed)
-    {
-        for (int i = 0; i < n; ++i) ranks.emplace_back(*this, i);
-    }
-    bool step()
-    {
-        std::vector<std::deque<std::function<void()>> *> busy;
-        for (auto &[key, line] : lines)
-            if (!line.empty()) busy.push_back(&line);
-        if (busy.empty()) return false;
-        auto *line = busy[dice() % busy.size()];
-        auto next = std::move(line->front());
-        line->pop_front();
-        next();
-        return true;
-    }
-    void settle()
-    {
-        while (step()) {
-        }
-    }
-};
-
-void member::tell(int rank, channel_note what, std::uint64_t index, std::uint64_t id,
-                  std::span<const std::byte> payload)
-{
-    std::vector<std::byte> copy(payload.begin(), payload.end());
-    all.lines[{me, rank}].push_back([this, rank, what, index, id, copy = std::move(copy)] {
-        all.ranks[std::size_t(rank)].table.receive(me, std::uint8_t(what), index, id, copy);
-    });
-}
-
-void member::fetch(int rank, std::uint64_t send, void *to, std::size_t bytes, channel_fetch *f)
-{
-    all.lines[{me, me + 1000}].push_back([this, rank, send, to, bytes, f] { // in its own time
-        std::memcpy(to, all.ranks[std::size_t(rank)].operations.at(send).memory, bytes);
-        table.fetched(f, SEA_OK);
-    });
-}
-
-void member::answer(int rank, std::uint64_t send, int status)
-{
-    all.lines[{me, rank}].push_back([this, rank, send, status] { all.ranks[std::size_t(rank)].end(send, status, {}); });
-}
-
-std::vector<std::byte> message(std::size_t bytes, unsigned seed)
-{
-    std::vector<std::byte> data(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) data[i] = std::byte(seed * 7 + i * 13);
-    return data;
-}
-
-struct pair {
-    world all;
-    member &a, &b;
-    sea_channel from, to;
-
-    explicit pair(std::uint64_t seed = 1)
-        : all(2, seed), a(all.ranks[0]), b(all.ranks[1]), from(a.table.open(1, true)), to(b.table.open(0, false))
-    {
-    }
-};
-
-} // namespace
+using namespace onesea::msg::test;
 
 TEST(channel, short_and_long_messages_arrive_in_the_order_sent)
 {
@@ -228,147 +74,82 @@ TEST(channel, a_sender_that_outruns_the_receiver_is_held_back)
     EXPECT_LE(done() * 1000, std::ptrdiff_t(room_bytes));
 }
 
-TEST(channel, ends_meet_in_the_order_of_their_opening_whoever_comes_first)
+// Whether they are waited for when they come or not.
+TEST(channel, a_sender_is_held_back_by_bytes_too)
 {
-    world w(2);
-    member &a = w.ranks[0], &b = w.ranks[1];
-    std::vector<sea_channel> to, from;
-    for (int i = 0; i < 3; ++i) to.push_back(b.table.open(0, false));
-    w.settle();
-    EXPECT_EQ(3u, a.table.strangers());
-    for (int i = 0; i < 3; ++i) from.push_back(a.table.open(1, true));
-    EXPECT_EQ(0u, a.table.strangers());
-    for (unsigned i : {2u, 0u, 1u}) {
-        auto sent = message(8, i);
-        std::vector<std::byte> buffer(8);
-        b.receive(to[i], buffer, nullptr);
-        a.send(from[i], sent);
-        w.settle();
-        EXPECT_EQ(sent, buffer);
-    }
-}
-
-TEST(channel, closing_waits_for_earlier_messages_and_for_the_other_end)
-{
-    pair p;
-    auto small = message(10, 1), big = message(4000, 2);
-    auto first = p.a.send(p.from, small), second = p.a.send(p.from, big), closing = p.a.close(p.from);
-    p.all.settle();
-    EXPECT_EQ(1, p.a.status(closing));
-    std::vector<std::byte> buffer(4000);
-    p.b.receive(p.to, buffer, nullptr);
-    p.b.receive(p.to, buffer, nullptr);
-    auto late = p.b.receive(p.to, buffer, nullptr);
-    p.all.settle();
-    EXPECT_EQ(SEA_OK, p.a.status(first));
-    EXPECT_EQ(SEA_OK, p.a.status(second));
-    EXPECT_EQ(SEA_ERR_STATE, p.b.status(late)) << "no message is left";
-    EXPECT_EQ(1, p.a.status(closing));
-    auto other = p.b.close(p.to);
-    p.all.settle();
-    EXPECT_EQ(SEA_OK, p.a.status(closing));
-    EXPECT_EQ(SEA_OK, p.b.status(other));
-    EXPECT_EQ(0u, p.a.table.ends() + p.b.table.ends());
-}
-
-TEST(channel, a_receiver_that_closes_ends_what_is_still_to_be_sent)
-{
-    pair p;
-    auto small = message(10, 1), big = message(4000, 2);
-    auto here = p.a.send(p.from, small), never = p.a.send(p.from, big);
-    p.all.settle();
-    auto closing = p.b.close(p.to);
-    p.all.settle();
-    auto late = p.a.send(p.from, small);
-    EXPECT_EQ(SEA_OK, p.a.status(here));
-    EXPECT_EQ(SEA_ERR_STATE, p.a.status(never));
-    EXPECT_EQ(SEA_ERR_STATE, p.a.status(late));
-    EXPECT_EQ(1, p.b.status(closing));
-    p.a.close(p.from);
-    p.all.settle();
-    EXPECT_EQ(SEA_OK, p.b.status(closing));
-    EXPECT_EQ(0u, p.a.table.ends() + p.b.table.ends());
-}
-
-TEST(channel, opened_and_closed_before_the_sender_is_there)
-{
-    world w(2);
-    member &a = w.ranks[0], &b = w.ranks[1];
-    auto to = b.table.open(0, false);
-    auto closing = b.close(to);
-    w.settle();
-    auto from = a.table.open(1, true);
-    auto other = a.close(from);
-    w.settle();
-    EXPECT_EQ(SEA_OK, b.status(closing));
-    EXPECT_EQ(SEA_OK, a.status(other));
-    EXPECT_EQ(0u, a.table.ends() + b.table.ends() + a.table.strangers());
-}
-
-TEST(channel, a_close_that_starts_inside_the_end_of_a_receive_forgets_its_end_once)
-{
-    for (std::size_t bytes : {100, 5000}) {
+    for (const bool waited_for : {false, true}) {
         pair p;
-        auto sent = message(bytes, 3);
-        std::vector<std::byte> buffer(bytes);
+        p.a.longest = 8000;
+        auto sent = message(8000, 1);
+        std::vector<std::byte> buffer(8000);
+        auto receive = [&](int n) {
+            for (; n > 0; --n) p.b.receive(p.to, buffer, nullptr);
+        };
+        const std::size_t fit = room_bytes / 8000, half = (room_bytes / 2 + 7999) / 8000;
+        if (waited_for) receive(int(half));
+        std::vector<std::uint64_t> ops;
+        for (int i = 0; i < 20; ++i) ops.push_back(p.a.send(p.from, sent));
+        auto done = [&] {
+            return std::size_t(std::ranges::count_if(ops, [&](auto o) { return p.a.status(o) == SEA_OK; }));
+        };
         p.all.settle();
-        const auto receive = p.b.receive(p.to, buffer, nullptr);
-        p.b.close_after(receive, p.to);
-        p.a.send(p.from, sent);
-        const auto closing = p.a.close(p.from);
+        if (!waited_for) {
+            EXPECT_EQ(fit, done());
+            receive(int(half) - 1);
+            p.all.settle();
+            EXPECT_EQ(fit, done()) << "it is told half of its room at a time";
+            receive(1);
+            p.all.settle();
+        }
+        EXPECT_EQ(fit + half, done());
+        receive(20);
         p.all.settle();
-        EXPECT_EQ(SEA_OK, p.b.status(receive));
-        EXPECT_EQ(sent, buffer);
-        EXPECT_EQ(SEA_OK, p.b.status(p.b.last)) << "the close";
-        EXPECT_EQ(SEA_OK, p.a.status(closing));
-        EXPECT_EQ(0u, p.a.table.ends() + p.b.table.ends());
+        EXPECT_EQ(20u, done());
     }
 }
 
-TEST(channel, the_death_of_the_sender_leaves_what_has_come_whole)
+TEST(channel, long_messages_take_room_as_short_ones_do)
 {
     pair p;
-    auto small = message(10, 1), big = message(4000, 2);
-    p.a.send(p.from, small);
-    p.a.send(p.from, big);
-    p.a.send(p.from, small);
     p.all.settle();
-    p.b.table.gone(0, SEA_ERR_DEAD);
-    std::vector<std::byte> buffer(4000);
-    sea_received told{};
-    auto first = p.b.receive(p.to, buffer, &told), second = p.b.receive(p.to, buffer, nullptr);
-    EXPECT_EQ(SEA_OK, p.b.status(first));
-    EXPECT_EQ(10u, told.bytes);
-    EXPECT_EQ(SEA_ERR_DEAD, p.b.status(second)) << "not the third message in place of the second";
-    EXPECT_EQ(SEA_ERR_DEAD, p.b.status(p.b.close(p.to)));
-    EXPECT_EQ(0u, p.b.table.ends());
-}
-
-TEST(channel, the_death_of_the_receiver_ends_all_requests_of_the_sender)
-{
-    pair p;
-    auto small = message(10, 1);
+    auto small = message(10, 1), big = message(1001, 2);
     std::vector<std::uint64_t> ops;
+    for (int i = 0; i < 200; ++i) ops.push_back(p.a.send(p.from, big));
+    EXPECT_EQ(std::size_t(room_messages), (p.all.lines[{0, 1}].size())) << "offers under way";
     for (int i = 0; i < 200; ++i) ops.push_back(p.a.send(p.from, small));
-    auto closing = p.a.close(p.from);
+    std::vector<std::byte> buffer(2000);
+    for (int i = 0; i < 400; ++i) p.b.receive(p.to, buffer, nullptr);
     p.all.settle();
-    p.a.table.gone(1, SEA_ERR_DEAD);
-    EXPECT_EQ(SEA_OK, p.a.status(ops.front()));
-    EXPECT_EQ(SEA_ERR_DEAD, p.a.status(ops.back()));
-    EXPECT_EQ(SEA_ERR_DEAD, p.a.status(closing));
-    EXPECT_EQ(0u, p.a.table.ends());
+    for (const auto op : ops) ASSERT_EQ(SEA_OK, p.a.status(op));
 }
 
-// A link that was given up is not made anew.
-TEST(channel, an_end_opened_after_its_peer_became_unreachable_is_told_so)
+TEST(channel, room_for_more_than_was_sent_is_not_believed)
 {
-    pair p;
-    p.a.cut_off.insert(1);
-    p.a.table.gone(1, SEA_ERR_LINK);
-    const sea_channel late = p.a.table.open(1, true);
-    auto small = message(10, 1);
-    EXPECT_EQ(SEA_ERR_LINK, p.a.status(p.a.send(late, small)));
-    EXPECT_EQ(SEA_ERR_LINK, p.a.status(p.a.close(late)));
+    for (const std::array<std::uint64_t, 2> taken : {std::array<std::uint64_t, 2>{1, 0}, {0, 1000}}) {
+        pair p;
+        p.all.settle();
+        p.a.table.receive(1, std::uint8_t(channel_note::room), 0, 0, std::as_bytes(std::span(taken)));
+        auto small = message(10, 1);
+        EXPECT_EQ(SEA_OK, p.a.status(p.a.send(p.from, small)));
+    }
+}
+
+TEST(channel, what_is_sent_before_the_other_end_is_open_waits_for_it)
+{
+    for (const std::size_t bytes : {100, 5000}) {
+        world w(2);
+        member &a = w.ranks[0], &b = w.ranks[1];
+        auto sent = message(bytes, 3);
+        const auto op = a.send(a.table.open(1, true), sent);
+        w.settle();
+        EXPECT_EQ(1, a.status(op));
+        std::vector<std::byte> buffer(bytes);
+        const auto receive = b.receive(b.table.open(0, false), buffer, nullptr);
+        w.settle();
+        EXPECT_EQ(SEA_OK, a.status(op));
+        EXPECT_EQ(SEA_OK, b.status(receive));
+        EXPECT_EQ(sent, buffer);
+    }
 }
 
 TEST(channel, tells_of_whom_its_requests_wait_for_something)
@@ -410,61 +191,6 @@ TEST(channel, a_request_that_is_held_back_holds_those_behind_it)
     EXPECT_EQ(one, buffer);
 }
 
-TEST(channel, a_request_whose_condition_failed_or_that_was_withdrawn_is_passed_over)
-{
-    pair p;
-    auto one = message(10, 1), two = message(10, 2);
-    channel_request r;
-    r.memory = one.data();
-    r.bytes = one.size();
-    const auto failed = p.a.table.add(p.from, r), late = p.a.table.add(p.from, r);
-    const auto second = p.a.send(p.from, two);
-    std::vector<std::byte> buffer(10);
-    const auto receive = p.b.receive(p.to, buffer, nullptr);
-    p.all.settle();
-    p.a.table.cancelled(p.from, failed);
-    p.all.settle();
-    EXPECT_EQ(1, p.b.status(receive));
-    p.a.table.withdraw(p.from, late);
-    p.all.settle();
-    EXPECT_EQ(SEA_OK, p.a.status(second)) << "its condition may never come true";
-    EXPECT_EQ(SEA_OK, p.b.status(receive));
-    EXPECT_EQ(two, buffer);
-}
-
-TEST(channel, a_withdrawn_request_ends_when_its_condition_comes_true_whatever_has_become_of_the_channel)
-{
-    for (bool closed : {false, true}) {
-        pair p;
-        auto one = message(10, 1);
-        channel_request r;
-        r.memory = one.data();
-        r.bytes = one.size();
-        const auto before = p.a.table.add(p.from, r), late = p.a.table.add(p.from, r);
-        p.a.table.withdraw(p.from, late);
-        if (closed) {
-            p.a.table.withdraw(p.from, before);
-            p.a.close(p.from);
-            p.b.close(p.to);
-            p.all.settle();
-            EXPECT_EQ(0u, p.a.table.ends() + p.b.table.ends());
-        }
-        p.a.start(p.from, late, one.data());
-        EXPECT_EQ(SEA_OK, p.a.status(p.a.last));
-    }
-}
-
-TEST(channel, a_close_whose_condition_failed_leaves_the_channel_open)
-{
-    pair p;
-    channel_request r;
-    r.closes = true;
-    const auto token = p.a.table.add(p.from, r);
-    EXPECT_EQ(nullptr, p.a.table.find(p.from));
-    p.a.table.cancelled(p.from, token);
-    EXPECT_NE(nullptr, p.a.table.find(p.from));
-}
-
 TEST(channel, notes_that_make_no_sense_are_survived)
 {
     pair p;
@@ -480,7 +206,6 @@ TEST(channel, notes_that_make_no_sense_are_survived)
     }
 }
 
-// Random channels between four ranks: sends and receives of random sizes at random moments, then both ends are closed.
 // A receiver that wants so many messages and no more. The sender is told, though it has sent more than there is room
 // for.
 TEST(channel, a_close_behind_a_receive_is_carried_out_when_a_short_message_has_come)
@@ -504,6 +229,7 @@ TEST(channel, a_close_behind_a_receive_is_carried_out_when_a_short_message_has_c
     }
 }
 
+// Random channels between four ranks: sends and receives of random sizes at random moments, then both ends are closed.
 TEST(channel, random_traffic_by_seed_is_in_order_and_leaves_nothing)
 {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <memory_resource>
 #include <random>
 #include <vector>
 
@@ -188,6 +189,62 @@ TEST(matcher, behaves_as_two_lists_searched_from_the_front)
         for (int i = 0; i < 3000; ++i) run.step();
         run.compare_all();
     }
+}
+
+TEST(matcher, tells_which_receives_are_posted)
+{
+    matcher m;
+    posted lone = wanting(1, 0, 7), other = wanting(1, 0, 8), third = wanting(1, 0, 9);
+    EXPECT_FALSE(matcher::is_posted(&lone));
+    m.post(&lone);
+    EXPECT_TRUE(matcher::is_posted(&lone));
+    ASSERT_EQ(m.meet({1, 0, 7}), &lone);
+    EXPECT_FALSE(matcher::is_posted(&lone));
+    for (posted *p : {&other, &third}) m.post(p);
+    ASSERT_EQ(m.meet({1, 0, 8}), &other);
+    m.withdraw(&third);
+    EXPECT_FALSE(matcher::is_posted(&other) || matcher::is_posted(&third));
+}
+
+struct counted_memory final : std::pmr::memory_resource {
+    std::size_t taken = 0;
+
+  private:
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        taken += bytes;
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void *at, std::size_t bytes, std::size_t alignment) override
+    {
+        std::pmr::new_delete_resource()->deallocate(at, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource &other) const noexcept override { return this == &other; }
+};
+
+// A program may count its tags up for as long as it runs.
+TEST(matcher, keeps_no_memory_for_what_is_over)
+{
+    counted_memory memory;
+    std::pmr::memory_resource *const before = std::pmr::set_default_resource(&memory);
+    {
+        matcher m;
+        auto round = [&](int tag) {
+            posted one = wanting(1, 0, tag), two = wanting(1, 1, tag), three = wanting(1, anything, tag);
+            for (posted *p : {&one, &two, &three}) m.post(p);
+            m.withdraw(&two);
+            EXPECT_EQ(m.meet({1, 0, tag}), &one);
+            EXPECT_EQ(m.meet({1, 0, tag}), &three);
+            arrival a = from(1, tag, tag);
+            m.keep(&a);
+            m.take(&a);
+        };
+        for (int tag = 0; tag < 100; ++tag) round(tag);
+        const std::size_t enough = memory.taken;
+        for (int tag = 100; tag < 20000; ++tag) round(tag);
+        EXPECT_EQ(memory.taken, enough);
+    }
+    std::pmr::set_default_resource(before);
 }
 
 // Would take minutes if a queue were searched.

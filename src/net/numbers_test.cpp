@@ -67,4 +67,19 @@ TEST(number_window, word_knows_nothing_below_zero)
     }
 }
 
+TEST(number_window, knows_exactly_its_bits_wherever_it_is)
+{
+    for (const std::uint64_t last :
+         {std::uint64_t(127), std::uint64_t(128), std::uint64_t(300), std::uint64_t(100'000)}) {
+        number_window<128> numbers;
+        numbers.mark(last);
+        const std::uint64_t floor = last - 127;
+        EXPECT_EQ(numbers.floor(), floor);
+        EXPECT_FALSE(numbers.seen(floor));
+        EXPECT_TRUE(floor == 0 || numbers.seen(floor - 1));
+        EXPECT_FALSE(numbers.too_far(last));
+        EXPECT_TRUE(numbers.too_far(last + 1));
+    }
+}
+
 } // namespace

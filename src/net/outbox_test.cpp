@@ -249,3 +249,64 @@ TEST(outbox, cuts_long_messages_behind_whole_pages_where_it_is_told_to)
         EXPECT_LE(frames, bytes / ((most_spliced - 3) * page_bytes) + 1);
     }
 }
+
+// Notices are counted: one is told of once, with the last of its message, and not before what was sent earlier.
+TEST(outbox, marks_the_last_frame_of_a_notice_alone_and_keeps_it_in_order)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    const auto data = noise(5000, 1);
+    for (const std::size_t bytes : {std::size_t(8), data.size()}) {
+        outgoing m = message(0, std::span(data).first(bytes), nullptr, true);
+        m.notice = true;
+        box.push(m, limit);
+        std::size_t got = 0;
+        while (!box.empty()) {
+            const auto b = box.take(limit);
+            EXPECT_TRUE(b->ordered);
+            const auto all = flat(*b);
+            for (std::span<const std::byte> rest = all, payload; !rest.empty();) {
+                const frame f = next_frame(&rest, &payload);
+                got += payload.size();
+                EXPECT_EQ((f.flags & notice_flag) != 0, got == bytes) << got;
+            }
+        }
+        EXPECT_EQ(got, bytes);
+    }
+}
+
+TEST(outbox, takes_no_more_than_the_limit)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    const auto data = noise(40, 1);
+    for (int i = 0; i < 2; ++i) box.push(message(0, data, nullptr, false), 64);
+    EXPECT_EQ(box.take(2 * 64 - 8)->bytes, 64u);
+    EXPECT_EQ(box.take(2 * 64 - 8)->bytes, 64u);
+}
+
+TEST(outbox, a_bundle_that_is_used_again_is_as_a_new_one)
+{
+    bundle_pool pool;
+    auto used = pool.take();
+    used->cuts = 3;
+    used->in_flight = 1;
+    used->parts_done = used->parts_flying = 5;
+    used->ordered = used->asks = used->acked = used->tried = used->there = true;
+    const bundle *const place = used.get();
+    pool.give(std::move(used));
+    const auto again = pool.take();
+    ASSERT_EQ(again.get(), place);
+    EXPECT_FALSE(again->cuts || again->in_flight || again->parts_done || again->parts_flying);
+    EXPECT_FALSE(again->ordered || again->asks || again->acked || again->tried || again->there);
+}
+
+TEST(outbox, puts_no_more_long_messages_into_a_bundle_than_a_packet_has_pieces_for)
+{
+    bundle_pool pool;
+    outbox box(pool);
+    const auto data = noise(copy_limit + 8, 1);
+    for (std::size_t i = 0; i < 2 * most_parts; ++i) box.push(message(0, data, nullptr, true), limit);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(box.take(60'000)->parts.size(), most_parts);
+    EXPECT_TRUE(box.empty());
+}

@@ -363,6 +363,61 @@ TEST(packet, with_a_part_is_refused_for_each_wrong_field)
     EXPECT_FALSE(part_with({1, 3, 224}, 8));
 }
 
+// Each bound by itself: all else fits.
+TEST(packet, is_refused_just_beyond_each_bound)
+{
+    packet_header h;
+    packet_view v;
+    auto refused = [&](const bytes &body) {
+        bytes p(header_bytes + body.size());
+        write_header(p.data(), h);
+        std::memcpy(p.data() + header_bytes, body.data(), body.size());
+        packet_header read;
+        return !read_header(p, false, &read) || read_packet(p, false, read, &v) != defect::none;
+    };
+    auto part_refused = [&](unsigned count, std::uint32_t whole) {
+        const part_head part{0, std::uint16_t(count), whole};
+        bytes body(part_head_bytes + range_of(part).bytes);
+        std::memcpy(body.data(), &part, sizeof part);
+        return refused(body);
+    };
+    h.flags = packet_flags::bundle | packet_flags::part;
+    EXPECT_FALSE(part_refused(most_cuts, 8 * most_cuts));
+    EXPECT_TRUE(part_refused(most_cuts + 1, 8 * (most_cuts + 1)));
+    EXPECT_FALSE(part_refused(2, most_bundle));
+    EXPECT_TRUE(part_refused(2, most_bundle + 16));
+
+    h = {};
+    EXPECT_FALSE(refused({}));
+    h.bundle = 1;
+    EXPECT_TRUE(refused({})) << "of no bundle";
+    for (const std::uint8_t flag : {packet_flags::ordered, packet_flags::part}) {
+        h = {};
+        h.flags = flag;
+        EXPECT_TRUE(refused({})) << unsigned(flag);
+    }
+
+    for (const bool beyond : {false, true}) {
+        h = {};
+        h.ack_bytes = ack_fixed_bytes;
+        ack_block ack;
+        ack.largest = last_packet_number + beyond;
+        bytes body(ack_fixed_bytes);
+        write_ack(body.data(), ack, {});
+        EXPECT_EQ(refused(body), beyond);
+    }
+
+    bytes follows(header_bytes + 8);
+    h = {};
+    h.train = std::uint16_t(follows.size());
+    for (const unsigned place : {0u, 1u, gso_segments - 1, gso_segments}) {
+        h.ack_bytes = std::uint16_t(place);
+        write_header(follows.data(), h);
+        packet_header read;
+        EXPECT_EQ(read_header(follows, false, &read), place > 0 && place < gso_segments) << place;
+    }
+}
+
 TEST(crypto, closes_a_link_as_the_vectors_say)
 {
     auto v = vectors();

@@ -218,6 +218,25 @@ TEST(page_lender, forgets_what_was_refused)
     EXPECT_FALSE(lender.given_up());
 }
 
+// What lies in the pipe when a send fails would go with the next one, in its place.
+TEST(page_lender, sends_nothing_of_what_was_refused_before)
+{
+    if (!kernel_lends()) GTEST_SKIP() << "a kernel before 6.5 may have to copy";
+    own_pages memory(32 * page_bytes);
+    bound_socket from, to;
+    endpoint everybody = to.where;
+    everybody.v4.sin_addr.s_addr = INADDR_BROADCAST; // which a socket must have asked for
+    page_lender lender;
+    std::byte head[56] = {std::byte(3)};
+    const iovec refused[] = {{head, sizeof head}, {memory.at, 6 * page_bytes}};
+    const iovec good[] = {{head, sizeof head}, {memory.at + 10 * page_bytes, 6 * page_bytes}};
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_NE(lender.send(from.socket.fd, &everybody, refused), 0);
+        EXPECT_EQ(lender.send(from.socket.fd, &to.where, good), 0);
+        EXPECT_EQ(to.receive(), joined(good));
+    }
+}
+
 TEST(page_lender, gives_up_without_descriptors)
 {
     own_pages memory(8 * page_bytes);

@@ -22,6 +22,8 @@ struct memory_sink final : sink {
     std::uint64_t frames = 0, bytes = 0;
     std::uint64_t enough = ~0ull; // bytes, for the program to go on
     bool may_go_on() const override { return bytes >= enough; }
+    std::vector<int> cut_off; // to whom the way was given up
+    void unreachable(int rank) override { cut_off.push_back(rank); }
     void receive(int, const frame &head, std::span<const std::byte> payload) override
     {
         ++frames;

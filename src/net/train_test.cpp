@@ -473,3 +473,52 @@ TEST(train_collector, takes_no_more_than_a_send_can_hold)
     }
     EXPECT_FALSE(c.add(header_of(1, 0, 0, 16), part).taken);
 }
+
+TEST(train_collector, takes_only_the_next_datagram_of_the_same_train)
+{
+    const bytes part(64), end(40);
+    constexpr std::uint8_t begins = packet_flags::first | packet_flags::more;
+    for (const packet_header &wrong : {header_of(1, 11, 0, 1), header_of(1, 10, 0, 2), header_of(2, 10, 0, 1)}) {
+        train_collector c;
+        c.add(header_of(1, 10, begins), part);
+        EXPECT_FALSE(c.add(wrong, end).taken) << wrong.number << " " << wrong.ack_bytes;
+    }
+}
+
+TEST(train_collector, gives_each_new_sender_another_place)
+{
+    train_collector c;
+    const bytes part(64), end(40);
+    for (std::uint32_t source = 1; source <= 6; ++source)
+        c.add(header_of(source, 1, packet_flags::first | packet_flags::more), part);
+    EXPECT_EQ(c.take_unfinished(), 2u);
+    EXPECT_EQ(c.take_unfinished(), 0u);
+    for (std::uint32_t source = 3; source <= 6; ++source)
+        EXPECT_EQ(c.add(header_of(source, 1, 0, 1), end).packet.size(), 72u) << source;
+}
+
+TEST(train_collector, tells_of_trains_that_were_split_on_the_way)
+{
+    for (const bool together : {false, true}) {
+        train_collector c;
+        const bytes part(64), end(40);
+        c.add(header_of(1, 1, packet_flags::first | packet_flags::more), part, together);
+        EXPECT_EQ(c.add(header_of(1, 1, 0, 1), end).split, together);
+    }
+}
+
+TEST(train_collector, does_not_go_on_with_a_bare_train_as_with_one_of_headers)
+{
+    const bytes part(64), end(40);
+    packet_header bare = header_of(1, 10, packet_flags::first);
+    bare.train = 128;
+    packet_header next = header_of(1, 10, 0, 1);
+    next.train = 128;
+    train_collector c;
+    c.begin_bare(bare, part, false);
+    EXPECT_FALSE(c.add(next, end).taken);
+    c.begin_bare(bare, part, false);
+    c.add(header_of(1, 11, packet_flags::first | packet_flags::more), part);
+    EXPECT_FALSE(c.add_bare(end, false).taken) << "another one of that sender has begun";
+    EXPECT_EQ(c.add(header_of(1, 11, 0, 1), end).packet.size(), 72u);
+}

@@ -57,6 +57,20 @@ TEST_F(HeapTest, refuses_zero_too_much_and_stray_frees)
     EXPECT_EQ(h.used(), 0u);
 }
 
+TEST_F(HeapTest, contains_no_more_than_one_allocation_whatever_is_asked)
+{
+    heap h(meta_);
+    const auto a = h.allocate(640), b = h.allocate(64);
+    ASSERT_EQ(b, a + 640);
+    EXPECT_TRUE(h.contains(a, 640));
+    EXPECT_FALSE(h.contains(a, 641));
+    EXPECT_TRUE(h.contains(a + 64, 576));
+    EXPECT_FALSE(h.contains(a + 64, 577));
+    for (const std::uint64_t at : {a, a + 10, b, std::uint64_t(size - 1), std::uint64_t(size)})
+        for (const std::uint64_t bytes : {UINT64_MAX, UINT64_MAX - at + 1, UINT64_MAX - at + 2, std::uint64_t(size)})
+            EXPECT_FALSE(h.contains(at, bytes)) << at << " " << bytes;
+}
+
 TEST_F(HeapTest, finds_its_allocations_in_order)
 {
     heap h(meta_);
