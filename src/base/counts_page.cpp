@@ -3,6 +3,7 @@
 // stays where it is. Memory is touched only when a row is used.
 #include "base/counts_page.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/resize.hpp"
 
 #include <bit>
@@ -68,7 +69,7 @@ counts_page::~counts_page()
 
 int counts_page::create(int rank, unsigned slots, std::uint64_t job)
 {
-    int fd = memfd_create(counts_name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = above_standard(memfd_create(counts_name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (fd < 0) return -errno;
     counts_header sizes{};
     lay_out(sizes, rank, slots);

@@ -23,4 +23,10 @@ template <class... Args>
     }
 }
 
+// What a C function returns for std::bad_alloc, which must not leave it.
+[[gnu::cold]] inline int no_memory(const char *function) noexcept
+{
+    return fail(SEA_ERR_MEMORY, "{}: this process has no memory for the call", function);
+}
+
 } // namespace onesea

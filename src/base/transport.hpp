@@ -94,7 +94,6 @@ inline constexpr int not_native = 1;
 class transport {
   public:
     virtual ~transport() = default;
-    virtual std::string_view name() const = 0;
     virtual std::uint32_t capabilities() const = 0;
 
     // [any] Can it carry operations on that rank?
@@ -104,7 +103,7 @@ class transport {
     static constexpr std::size_t least_frame = 1280;
     virtual std::size_t max_frame(int rank) const = 0;
 
-    // [engine] The same for one that is copied, at this moment: the path may take longer ones while it loses nothing.
+    // [lock] The same for one that is copied, at this moment: the path may take longer ones while it loses nothing.
     virtual std::size_t max_copied_frame(int rank) { return max_frame(rank); }
     bool fits_frame(int rank, std::size_t bytes) { return bytes <= least_frame || bytes <= max_copied_frame(rank); }
 

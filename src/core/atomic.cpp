@@ -3,6 +3,7 @@
 #include "core/windows.hpp"
 
 #include <cstring>
+#include <new>
 
 namespace onesea::core {
 namespace {
@@ -118,7 +119,7 @@ using namespace onesea::core;
 
 int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operand, uint64_t compare, void *old,
                const sea_opts *opts)
-{
+try {
     std::uint64_t before = 0;
     if (!opts && known(kind) && (width == 4 || width == 8) &&
         window_atomic(target, kind, width, operand, compare, &before)) {
@@ -127,4 +128,6 @@ int sea_atomic(sea_atomic_kind kind, sea_addr target, int width, uint64_t operan
     }
     if (int s = check_started("sea_atomic")) return s;
     return update("sea_atomic", kind, place_of(target), width, operand, compare, old, opts);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_atomic");
 }

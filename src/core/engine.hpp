@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of this process in its job, and the lock around it. One object, `engine()`; the files of this folder are
-// its parts: job (start, end), memory, transfer, strided, atomic, message (active messages), responder (what peers
-// ask for), completion (parts, ends, start conditions), progress (waiting, sleeping, the dispatcher), death.
+// its parts: README.md.
 #pragma once
 
 #include "base/birth.hpp"
@@ -215,7 +214,8 @@ void ask_sources_for_awaited(std::set<int> &ranks);
 // ---- completion.cpp: all under the lock ----
 
 // An operation with the caller's options towards a rank; held until let_go(). `announced`: the target is told of it by
-// a counter or signal, so that who calls has no need of its end as a rule.
+// a counter or signal, so that who calls has no need of its end as a rule. Throws std::bad_alloc, when nothing has
+// begun; what follows ends the process instead, since half of an operation may be under way then.
 operation *begin(int target, const sea_opts *opts, bool announced = false);
 operation *begin_external(int target, const sea_opts *opts); // counted by no fence
 // Runs start(op) now or when its start condition has come true. SEA_ERR_HANDLE: nothing was begun.
@@ -226,7 +226,7 @@ void defer(operation *op);               // it has been queued so
 void begin_start(operation *op);
 void end_start(operation *op);
 template <class Start>
-void run_or_defer(operation *op, Start &&start)
+void run_or_defer(operation *op, Start &&start) noexcept
 {
     switch (when_to_start(op)) {
     case start_time::now:
@@ -250,6 +250,12 @@ void part_done(operation *op, int status);     // one part ended; completes the 
 void complete(operation *op, int status);
 void let_go(operation *op); // the caller's or handle's reference ends
 void run_startable();
+int check_opts(const sea_opts *opts, int target_rank);
+inline bool blocking(const sea_opts *opts) { return !opts || (!opts->op && !(opts->flags & SEA_NOWAIT)); }
+// Ends a call that started `op` as its options say: hands out the handle, returns, or waits.
+int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote) noexcept;
+// What a wait for it returned, with its name in the text. Who made an external one knows better what it is.
+int waited_for(const operation *op, int status);
 
 // ---- order.cpp: of operations with SEA_ORDERED; for others all of it does nothing ----
 
@@ -282,15 +288,20 @@ void started();
 void leave_long_transfer();
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap = never);
+// The same with a ready() that is quick and changes nothing: it is also looked at while what arrives is taken in.
+int wait_watched(locked &lock, function_ref<bool()> ready, nanoseconds deadline);
 // What a wait returned, where the text of SEA_ERR_TIMEOUT is to say what was waited for.
 template <class Name>
 requires std::invocable<Name>
 int told_by_name(int status, Name name)
 {
-    return status == SEA_ERR_TIMEOUT ? fail(status, "{}: the time given has passed", name()) : status;
+    if (status != SEA_ERR_TIMEOUT) return status;
+    try {
+        return fail(status, "{}: the time given has passed", name());
+    } catch (const std::bad_alloc &) {
+        return fail(status, "the time given has passed");
+    }
 }
-// The same with a ready() that is quick and changes nothing: it is also looked at while what arrives is taken in.
-int wait_watched(locked &lock, function_ref<bool()> ready, nanoseconds deadline);
 void notify_progress();
 // Sleeps until something may have changed: in ppoll for all, or behind the thread that does so. True: ready() was true,
 // looked at once more when neighbours had been told to ring, since what they wrote before rings nobody.
@@ -303,11 +314,6 @@ void wake_dispatcher();
 // No handler of the program's signals runs there. Throws std::system_error.
 std::thread own_thread(std::function<void()> run);
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local bool is_dispatcher; // this thread
-
-// Ends a call that started `op` as its options say: hands out the handle, returns, or waits.
-int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote);
-int check_opts(const sea_opts *opts, int target_rank);
-inline bool blocking(const sea_opts *opts) { return !opts || (!opts->op && !(opts->flags & SEA_NOWAIT)); }
 
 // ---- transfer.cpp: start one piece of an operation, natively or as messages; parts are counted here ----
 void start_put(operation *op, place target, const void *source, std::size_t bytes, bool ordered);

@@ -80,7 +80,13 @@ int run_external(const char *function, const external_plan &plan, const sea_opts
         if (plan.ended) plan.ended(plan.context);
         return status;
     }
-    operation *op = begin_external(plan.target, opts);
+    operation *op;
+    try {
+        op = begin_external(plan.target, opts);
+    } catch (const std::bad_alloc &) {
+        if (plan.ended) plan.ended(plan.context);
+        throw;
+    }
     op->layer_ended = plan.ended;
     op->context = plan.context;
     run_or_defer(op, [=, begin = std::move(start)](operation *o) {

@@ -4,6 +4,7 @@
 #include "core/engine.hpp"
 
 #include <atomic>
+#include <new>
 #include <utility>
 
 namespace onesea::core {
@@ -119,17 +120,21 @@ int sea_on_error(sea_error_fn fn, void *context)
 }
 
 int sea_fence(int rank)
-{
+try {
     if (int s = check_started("sea_fence")) return s;
     if (rank < 0 || rank >= engine().size()) return engine().check_rank(rank);
     locked lock = enter();
     return fence_one(lock, rank, thread_deadline());
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_fence");
 }
 
 int sea_fence_all(void)
-{
+try {
     if (int s = check_started("sea_fence_all")) return s;
     full_barrier();
     locked lock = enter();
     return fence_everything(lock, thread_deadline());
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_fence_all");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start and end of this process's part in the job.
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "core/engine.hpp"
 #include "core/windows.hpp"
@@ -63,7 +64,7 @@ int make_own_arena(const sea_config *config)
     int fd = -1;
     if (int s = shm::arena::create(plan, &e.arena, &fd)) return system_failure("shared memory", -s);
     ::close(fd);
-    int doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int doorbell = above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (doorbell < 0) return system_failure("eventfd", errno);
     e.arena.slot_at(0).doorbell = doorbell;
     e.arena.occupy(0, 0, -1);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -140,7 +141,7 @@ void show_own_heap(std::uint64_t end)
 } // namespace
 
 int sea_heap_alloc(int rank, size_t bytes, sea_addr *address)
-{
+try {
     if (int s = check_started("sea_heap_alloc")) return s;
     if (!address || bytes == 0)
         return fail(SEA_ERR_INVALID, "sea_heap_alloc: {} bytes on rank {}, output at {}", bytes, rank,
@@ -157,10 +158,12 @@ int sea_heap_alloc(int rank, size_t bytes, sea_addr *address)
     }
     *address = std::uint64_t(rank) << SEA_OFFSET_BITS | offset;
     return SEA_OK;
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_heap_alloc");
 }
 
 int sea_heap_free(sea_addr address)
-{
+try {
     if (int s = check_started("sea_heap_free")) return s;
     if (address == SEA_NULL) return SEA_OK;
     auto &e = engine();
@@ -177,10 +180,12 @@ int sea_heap_free(sea_addr address)
     if (s != SEA_ERR_ADDRESS) return s;
     return fail(s, "sea_heap_free: {:#x} (rank {}, offset {:#x}) is not the start of a live allocation", address, rank,
                 offset);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_heap_free");
 }
 
 int sea_heap_usage(int rank, size_t *capacity, size_t *used)
-{
+try {
     if (int s = check_started("sea_heap_usage")) return s;
     auto &e = engine();
     if (int s = e.check_rank(rank)) return s;
@@ -194,6 +199,8 @@ int sea_heap_usage(int rank, size_t *capacity, size_t *used)
     if (capacity) *capacity = words[0];
     if (used) *used = words[1];
     return SEA_OK;
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_heap_usage");
 }
 
 int sea_heap_next(sea_addr from, sea_addr *allocation)
@@ -211,7 +218,7 @@ int sea_heap_next(sea_addr from, sea_addr *allocation)
 }
 
 int sea_register(void *memory, size_t bytes, unsigned flags, sea_addr *address)
-{
+try {
     if (int s = check_started("sea_register")) return s;
     if (!memory || !address || bytes == 0)
         return fail(SEA_ERR_INVALID, "sea_register: {} bytes at {}, output at {}", bytes, fmt::ptr(memory),
@@ -230,10 +237,12 @@ int sea_register(void *memory, size_t bytes, unsigned flags, sea_addr *address)
         return fail(SEA_ERR_MEMORY, "sea_register: no place in the window of this rank for {} more bytes", bytes);
     *address = std::uint64_t(e.rank) << SEA_OFFSET_BITS | offset;
     return SEA_OK;
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_register");
 }
 
 int sea_unregister(sea_addr address)
-{
+try {
     if (int s = check_started("sea_unregister")) return s;
     auto &e = engine();
     locked lock = enter();
@@ -250,6 +259,8 @@ int sea_unregister(sea_addr address)
     int s = wait(lock, unused, thread_deadline(), 1'000'000); // the end of a copy rings no bell
     if (s == SEA_OK && segment->order == order) own.forget(segment);
     return told_by_name(s, [=] { return fmt::format("sea_unregister: {:#x} is in use", address); });
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_unregister");
 }
 
 static void *local_memory(const char *function, sea_addr address, std::size_t bytes)

@@ -108,17 +108,20 @@ int send(const sending &s, const sea_opts *opts)
     if (int status = check_after(opts)) return status;
     bound_unfinished(lock, s.rank, opts);
     count(s.rank, &pair_counts::messages, s.header_bytes + s.data_bytes, 0);
+    const bool ordered = opts && (opts->flags & SEA_ORDERED),
+               at_once = !ordered && (!opts || opts->after == SEA_OP_NONE);
+    std::vector<std::byte> header; // copied at once for later
+    if (!at_once && s.header_bytes > 0)
+        header.assign(static_cast<const std::byte *>(s.header),
+                      static_cast<const std::byte *>(s.header) + s.header_bytes);
     operation *op = begin(s.rank, opts, true);
     op->kind = SEA_ERROR_MESSAGE;
     if (s.id >= SEA_AM_IDS) op->finished = told_by_its_layer;
-    bool ordered = opts && (opts->flags & SEA_ORDERED);
     const place counter = counter_place(opts, s.rank);
-    if (op->after == SEA_OP_NONE && !ordered) {
+    if (at_once) {
         run_or_defer(op, [&](operation *o) { start_message(o, s, ordered, counter); });
-    } else { // the header is copied at once
-        auto *header = static_cast<const std::byte *>(s.header);
-        std::vector<std::byte> copy(header, header + s.header_bytes);
-        run_or_defer(op, [=, later = s](operation *o) mutable {
+    } else {
+        run_or_defer(op, [=, copy = std::move(header), later = s](operation *o) mutable {
             later.header = copy.data();
             start_message(o, later, ordered, counter);
         });
@@ -435,9 +438,11 @@ int sea_am_register(int id, sea_am_header_fn fn, void *context)
 
 int sea_am_send(int rank, int id, const void *header, size_t header_bytes, const void *data, size_t data_bytes,
                 const sea_opts *opts)
-{
+try {
     if (int s = check_started("sea_am_send")) return s;
     if (id < 0 || id >= SEA_AM_IDS)
         return fail(SEA_ERR_INVALID, "sea_am_send: number {} is not in 0..{}", id, SEA_AM_IDS - 1);
     return core::send({rank, id, header, header_bytes, data, data_bytes}, opts);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_am_send");
 }

@@ -6,8 +6,12 @@ namespace onesea::core {
 operation *operation_table::take(bool in_order)
 {
     if (unused_.empty()) {
-        all_.push_back(std::make_unique<operation>());
-        all_.back()->index = std::uint32_t(all_.size() - 1);
+        if (unused_.capacity() <= all_.size())
+            unused_.reserve(2 * all_.size() + 16); // so that release() needs no memory
+        auto fresh = std::make_unique<operation>();
+        fresh->signals.reserve(2); // the program's, and the target counter
+        fresh->index = std::uint32_t(all_.size());
+        all_.push_back(std::move(fresh));
         unused_.push_back(all_.back()->index);
     }
     operation *op = at(unused_.back());

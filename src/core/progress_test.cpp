@@ -16,7 +16,6 @@ namespace {
 
 class idle_transport : public transport {
   public:
-    std::string_view name() const override { return "idle"; }
     std::uint32_t capabilities() const override { return 0; }
     bool reach(int) const override { return false; }
     std::size_t max_frame(int) const override { return 1280; }

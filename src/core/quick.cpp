@@ -38,7 +38,7 @@ bool may_join(const operation *op, const peer &p, place target, const void *sour
 
 // The rest of what small puts have in common; `done` is counted by the caller.
 void send_small(peer &p, place target, const void *source, std::size_t bytes, std::uint64_t id, delivery *done,
-                bool at_leisure = false)
+                bool at_leisure = false) noexcept
 {
     if (!p.row) p.row = &engine().counts->row_of(target.rank); // as count() does, without the way to the peer
     ++p.row->counts.puts;

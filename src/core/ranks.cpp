@@ -11,14 +11,15 @@ namespace onesea::core {
 peer &engine_state::peer_of(int r)
 {
     if (r == last_peer_rank && last_peer) return *last_peer;
-    auto &place = peers[r];
-    if (!place) {
-        place = std::make_unique<peer>();
-        for (std::uint8_t i : {0, 1}) place->quick[i] = {{quick_settled}, place.get(), r, i};
+    auto found = peers.find(r);
+    if (found == peers.end()) {
+        found = peers.emplace(r, std::make_unique<peer>()).first;
+        peer *fresh = found->second.get();
+        for (std::uint8_t i : {0, 1}) fresh->quick[i] = {{quick_settled}, fresh, r, i};
     }
     last_peer_rank = r;
-    last_peer = place.get();
-    return *place;
+    last_peer = found->second.get();
+    return *last_peer;
 }
 
 std::vector<int> engine_state::known_peers() const

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -182,7 +183,7 @@ using namespace onesea;
 using namespace onesea::core;
 
 int sea_raw_open(void)
-{
+try {
     if (int s = check_started("sea_raw_open")) return s;
     auto &e = engine();
     locked lock = enter();
@@ -191,6 +192,8 @@ int sea_raw_open(void)
     e.raw->open = true;
     e.arena.slot_at(e.slot).raw_open.store(1, std::memory_order_seq_cst);
     return SEA_OK;
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_raw_open");
 }
 
 int sea_raw_close(void)

@@ -2,6 +2,7 @@
 #include "core/sleeping.hpp"
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "core/engine.hpp"
 
@@ -26,7 +27,9 @@ timespec as_timespec(nanoseconds t) { return {time_t(t / 1'000'000'000), long(t 
 // Nothing would wake this rank any more, or numbers that mean other files by now are written to.
 [[noreturn]] void end_without_descriptors()
 {
-    log_line(level::error, "the program has closed descriptors that the library holds open; this rank ends");
+    log_line(level::error,
+             "the program has closed descriptors that the library holds open, or called it during sea_finalize(); this "
+             "rank ends");
     _exit(125);
 }
 
@@ -34,8 +37,8 @@ timespec as_timespec(nanoseconds t) { return {time_t(t / 1'000'000'000), long(t 
 
 int wakers::open()
 {
-    kick_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    time_fd_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    kick_fd_ = above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    time_fd_ = above_standard(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     return kick_fd_ < 0 || time_fd_ < 0 ? errno : 0;
 }
 

@@ -2,6 +2,7 @@
 #include "core/stand_in.hpp"
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "core/engine.hpp"
 #include "core/start_rate.hpp"
@@ -44,7 +45,7 @@ class others {
 
 void alarm_clock::open()
 {
-    fd_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    fd_ = above_standard(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
 }
 

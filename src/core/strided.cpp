@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <vector>
 
 namespace onesea::core {
@@ -90,9 +91,9 @@ int check_box(const char *function, const box &b, sea_addr base, const void *loc
     return check_range(function, place_of(base + std::uint64_t(low)), std::uint64_t(high - low));
 }
 
-// Runs an operation of pieces: start(op) makes them. bytes_out, bytes_in: for the statistics.
+// Runs an operation of pieces: start(op, ordered) makes them. `bytes` of all of them counts in the statistics.
 int run_pieces(int rank, bool is_get, std::uint64_t bytes, const sea_opts *opts,
-               const std::function<void(operation *, bool)> &start)
+               std::function<void(operation *, bool)> start)
 {
     locked lock = enter();
     if (int s = check_after(opts)) return s;
@@ -109,7 +110,7 @@ int run_pieces(int rank, bool is_get, std::uint64_t bytes, const sea_opts *opts,
         op->counter_after = counter_place(opts, rank);
     else
         signal_counter(op, opts);
-    run_or_defer(op, [=](operation *o) {
+    run_or_defer(op, [start = std::move(start), ordered](operation *o) {
         start(o, ordered);
         start_signals(o);
     });
@@ -197,7 +198,7 @@ using namespace onesea::core;
 
 int sea_put_strided(sea_addr target, const int64_t *target_strides, const void *source, const int64_t *source_strides,
                     const size_t *counts, int levels, const sea_opts *opts)
-{
+try {
     if (int s = check_started("sea_put_strided")) return s;
     box b;
     if (int s = read_box("sea_put_strided", target_strides, source_strides, counts, levels, &b)) return s;
@@ -209,11 +210,13 @@ int sea_put_strided(sea_addr target, const int64_t *target_strides, const void *
                       b.counts[0], ordered);
         });
     });
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_put_strided");
 }
 
 int sea_get_strided(void *target, const int64_t *target_strides, sea_addr source, const int64_t *source_strides,
                     const size_t *counts, int levels, const sea_opts *opts)
-{
+try {
     if (int s = check_started("sea_get_strided")) return s;
     box b;
     if (int s = read_box("sea_get_strided", source_strides, target_strides, counts, levels, &b)) return s;
@@ -226,20 +229,26 @@ int sea_get_strided(void *target, const int64_t *target_strides, sea_addr source
                       ordered);
         });
     });
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_get_strided");
 }
 
 int sea_put_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
-{
+try {
     std::uint64_t bytes = 0;
     int rank = -1;
     if (int s = check_pieces("sea_put_vector", pieces, n, opts, &rank, &bytes)) return s;
     return put_pieces(rank, listed(pieces, n), bytes, opts);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_put_vector");
 }
 
 int sea_get_vector(const sea_piece *pieces, size_t n, const sea_opts *opts)
-{
+try {
     std::uint64_t bytes = 0;
     int rank = -1;
     if (int s = check_pieces("sea_get_vector", pieces, n, opts, &rank, &bytes)) return s;
     return get_pieces(rank, listed(pieces, n), bytes, opts);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_get_vector");
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <new>
 
 namespace onesea::core {
 namespace {
@@ -429,18 +430,20 @@ using namespace onesea::core;
 #undef sea_get
 
 int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *opts)
-{
+try {
     if (opts && (opts->flags & SEA_JOIN)) return join_put(target, source, bytes, opts);
     if (plain(opts) &&
         (quick_word(target, source, bytes) == SEA_OK || quick_put(place_of(target), source, bytes, opts) == SEA_OK))
         return SEA_OK;
     if (int s = check_started("sea_put")) return s;
     return core::put("sea_put", place_for(target, bytes, opts), source, bytes, opts);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_put");
 }
 
 int sea_put_signal(sea_addr target, const void *source, size_t bytes, sea_addr signal, uint64_t value, int kind,
                    const sea_opts *opts)
-{
+try {
     if (int s = check_started("sea_put_signal")) return s;
     const place at = bytes ? place_of(target) : place_of(signal);
     if (int s = check_transfer("sea_put_signal", at, source, bytes, opts)) return s;
@@ -457,12 +460,16 @@ int sea_put_signal(sea_addr target, const void *source, size_t bytes, sea_addr s
         return count(behind.word.rank, &pair_counts::puts, bytes, 0);
     }
     return put_with_signal(at, source, bytes, behind, opts);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_put_signal");
 }
 
 int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts)
-{
+try {
     if (int s = check_started("sea_get")) return s;
     return core::get("sea_get", target, place_for(source, bytes, opts), bytes, opts);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_get");
 }
 
 namespace {
@@ -524,7 +531,7 @@ void count_copy(int to, int from, std::uint64_t bytes)
 } // namespace
 
 int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opts)
-{
+try {
     if (int s = check_started("sea_copy")) return s;
     int rank = place_for(target, bytes, opts).rank, from = bytes ? rank_of(source) : rank;
     if (int s = check_opts(opts, rank)) return s;
@@ -544,4 +551,6 @@ int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opt
     signal_counter(op, opts);
     run_or_defer(op, [=](operation *o) { start_copy(o, target, source, bytes, in_order, counter); });
     return conclude(lock, op, opts, true);
+} catch (const std::bad_alloc &) {
+    return no_memory("sea_copy");
 }

@@ -173,6 +173,7 @@ void on_frame(const core::upper_frame &frame)
 }
 
 const bool registered = [] {
+    (void)cancelled(); // made now: the first look at them needs no memory
     core::set_frame_function(core::upper::channel, on_frame);
     core::add_progress_source({[] { return cancelled().carry_out(); },
                                [] { return cancelled().any() ? nanoseconds(0) : never; },

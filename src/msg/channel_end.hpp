@@ -150,7 +150,6 @@ class channel_end {
     bool send(const channel_request &r);
     void take(const channel_request &r);
     void store(const channel_request &r, const std::byte *data, std::size_t bytes);
-    void fail_rest();
     void close_now();
     void refuse_arrivals();
     void tell_room();

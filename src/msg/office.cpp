@@ -459,7 +459,9 @@ std::string office::end_text(const request &r)
         return fmt::format("a message of {} bytes with tag {} came from rank {} for a receive of {}", r.bytes, r.tag,
                            r.source, r.capacity);
     case SEA_ERR_TIMEOUT:
-        return "the time given has passed";
+        return fmt::format("a receive{}{}: the time given has passed",
+                           r.want.source == anything ? "" : fmt::format(" from rank {}", r.want.source),
+                           r.want.tag == anything ? "" : fmt::format(" with tag {}", r.want.tag));
     case SEA_ERR_DEAD:
     case SEA_ERR_LINK:
         if (r.want.source == anything)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every number of the net layer, with its unit and its reason.
+// Numbers of the wire, and those that several files of this layer need, each with its unit and its reason.
 #pragma once
 
 #include <cstddef>

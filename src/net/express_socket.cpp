@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/express_socket.hpp"
+#include "base/descriptor.hpp"
 
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -42,7 +43,7 @@ int express_socket::open_like(int main)
     own.size = sizeof own.v6;
     if (getsockname(main, &own.any, &own.size) != 0) return -1;
     const bool v4 = own.any.sa_family == AF_INET;
-    int fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = above_standard(socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0) return -1;
     const bool roomy = set_buffer_like(main, fd, SO_RCVBUF, SO_RCVBUFFORCE);
     set_buffer_like(main, fd, SO_SNDBUF, SO_SNDBUFFORCE);

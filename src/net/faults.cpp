@@ -55,8 +55,7 @@ int refuse(std::string_view item, std::string_view why)
 {
     return fail(SEA_ERR_INVALID,
                 "{}: '{}' {}; use loss=R,dup=R,reorder=R,corrupt=R,longest=B,seed=N,give_up=S with R from 0 to 1, B "
-                "bytes from {} "
-                "and S seconds from 1",
+                "bytes from {} and S seconds from 1",
                 faults_variable, item, why, short_datagram);
 }
 

@@ -40,7 +40,6 @@ class net_transport final : public transport {
         admit(entry_rules::sources_are::any);
     }
 
-    std::string_view name() const override { return "net"; }
     std::uint32_t capabilities() const override { return 0; }
     bool reach(int rank) const override
     {

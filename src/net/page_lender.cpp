@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/page_lender.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "net/send_pieces.hpp"
 
@@ -106,9 +107,9 @@ bool page_lender::open_pipe()
     int ends[2];
     if (in_ >= 0) return true;
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
-    out_ = ends[0];
-    in_ = ends[1];
-    if (fcntl(in_, F_SETPIPE_SZ, pipe_bytes) >= pipe_bytes) return true;
+    out_ = above_standard(ends[0]);
+    in_ = above_standard(ends[1]);
+    if (out_ >= 0 && in_ >= 0 && fcntl(in_, F_SETPIPE_SZ, pipe_bytes) >= pipe_bytes) return true;
     close_pipe();
     return false;
 }

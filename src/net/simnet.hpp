@@ -44,7 +44,6 @@ class simnet {
     void stop(int side, nanoseconds until) { sides_[side].stopped_until = until; }
     void partition(nanoseconds until) { partition_until_ = until; }
     void narrow(std::size_t bytes) { most_bytes_ = bytes; } // longer datagrams are dropped
-    void set_rates(const sim_rates &rates) { rates_ = rates; }
 
     void send(int side, const outgoing &message);
     void flush(int side);

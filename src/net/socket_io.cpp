@@ -100,7 +100,8 @@ bool endpoint::operator==(const endpoint &o) const
 
 socket_io::socket_io(int fd, bool name_sources)
     : fd_(fd), name_sources_(name_sources),
-      buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(page_bytes))))
+      buffer_(static_cast<std::byte *>(::operator new[](buffer_bytes, std::align_val_t(page_bytes)))),
+      send_pieces_(std::make_unique_for_overwrite<iovec[]>(most_pieces_of_send))
 {
     receive_bytes_ = std::size_t(std::max(option_of(fd, SOL_SOCKET, SO_RCVBUF), 0));
 }
@@ -140,10 +141,9 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
         auto piece = group[0].pieces[0];
         return quick_send(fd, piece) >= 0 ? 0 : errno;
     }
-    iovec pieces[most_pieces_of_send];
-    const std::size_t count = as_iovecs(group, pieces);
-    if (group.size() == 1 && group[0].lasting && gso_) return send_lent(to, {pieces, count}, 0);
-    return send_in_one(to, {pieces, count}, group.size() > 1 ? group[0].bytes : 0);
+    const std::span<iovec> pieces(send_pieces_.get(), as_iovecs(group, send_pieces_.get()));
+    if (group.size() == 1 && group[0].lasting && gso_) return send_lent(to, pieces, 0);
+    return send_in_one(to, pieces, group.size() > 1 ? group[0].bytes : 0);
 }
 
 int socket_io::send_lent(const endpoint &to, std::span<iovec> pieces, std::size_t segment)

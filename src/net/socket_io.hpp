@@ -49,6 +49,7 @@ class socket_io final : public datagram_port {
     std::uint32_t seen_main_ = 0, seen_express_ = 0; // of the kernel's counters
     bool filtered_ = true;
     std::unique_ptr<std::byte[], free_aligned> buffer_;
+    std::unique_ptr<iovec[]> send_pieces_; // too many for the stack of a small thread
 
     bool receive_batch(const aside &wanted, arrivals *batch) override;
     bool receive_express(const aside &wanted, arrivals *batch);

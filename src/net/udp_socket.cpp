@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/udp_socket.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
 
 #include <algorithm>
@@ -144,7 +145,7 @@ std::string to_string(const ip_address &address)
 
 int open_udp_socket(const ip_address &address, udp_socket *result, std::size_t buffer_bytes)
 {
-    int fd = socket(address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = above_standard(socket(address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0) return fail(SEA_ERR_SYSTEM, "a UDP socket cannot be opened: {}", std::strerror(errno));
     udp_socket opened;
     if (int error = bind_and_tune(fd, address, buffer_bytes, &opened)) {

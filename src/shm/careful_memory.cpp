@@ -2,6 +2,7 @@
 #include "shm/careful_memory.hpp"
 
 #include "base/copy.hpp"
+#include "base/descriptor.hpp"
 #include "base/resize.hpp"
 #include "shm/native.hpp"
 
@@ -55,7 +56,7 @@ bool ends_writable(std::uint64_t address, std::uint64_t bytes)
 
 std::unique_ptr<careful_memory> careful_memory::create(int *error)
 {
-    const int fd = memfd_create("onesea bounce", MFD_CLOEXEC);
+    const int fd = above_standard(memfd_create("onesea bounce", MFD_CLOEXEC));
     void *memory = MAP_FAILED;
     if (fd >= 0 && resize(fd, memory_bytes) == 0)
         memory = mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -129,6 +130,11 @@ bool careful_memory::pipe_ready()
     if (pipe_[0] >= 0 || !pipe_works_) return pipe_works_;
     // a pipe of another size works as well; one for which there is no descriptor does not
     pipe_works_ = pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) == 0;
+    if (!pipe_works_) return false;
+    for (int &end : pipe_) {
+        end = above_standard(end);
+        pipe_works_ &= end >= 0;
+    }
     if (pipe_works_) fcntl(pipe_[1], F_SETPIPE_SZ, pipe_bytes);
     return pipe_works_;
 }

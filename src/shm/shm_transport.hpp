@@ -20,7 +20,6 @@ class shm_transport final : public transport {
     shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to);
     ~shm_transport() override;
 
-    std::string_view name() const override { return "shm"; }
     std::uint32_t capabilities() const override;
     bool reach(int rank) const override;
     std::size_t max_frame(int) const override { return max_frame_; }

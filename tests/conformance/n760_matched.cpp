@@ -242,6 +242,8 @@ STEP(769, receive_that_runs_out_of_time_writes_nothing_later)
     std::uint64_t word = 1;
     sea_set_timeout(0.02);
     CHECK_STATUS(SEA_ERR_TIMEOUT, sea_message_receive(world, left_of(t), 8, &word, 8, nullptr, nullptr));
+    const std::string wanted = "from rank " + std::to_string(left_of(t)) + " with tag 8: the time given has passed";
+    CHECK(std::string(sea_last_error()).find(wanted) != std::string::npos);
     sea_counter counter{};
     sea_opts o = SEA_OPTS_INIT;
     o.origin_counter = &counter;

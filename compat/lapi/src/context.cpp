@@ -130,8 +130,7 @@ int meet(context &c)
 bool names_lapi(const char *list)
 {
     std::string padded = "," + std::string(list) + ",";
-    return padded.find(",lapi,") != std::string::npos || padded.find(",mpi_lapi,") != std::string::npos ||
-           padded.find(",mpi,lapi,") != std::string::npos;
+    return padded.find(",lapi,") != std::string::npos || padded.find(",mpi_lapi,") != std::string::npos;
 }
 
 int check(const lapi_info_t &info)
