@@ -14,11 +14,14 @@
 
 #include "onesea.h"
 
+#include <array>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iterator>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -61,8 +64,8 @@ class job {
     }
     job(const job &) = delete;
     job &operator=(const job &) = delete;
-    // Left by an exception, the rank has failed: it does not wait for the others, who may wait for it, and the launcher
-    // ends the job when this process does, whatever its status.
+    // Left by an exception, the rank has failed: it does not wait for the others, who may wait for it, and when this
+    // process ends the launcher ends the job, whatever the status (or tells the others: `--on-death continue`).
     ~job()
     {
         if (sea_initialized() && std::uncaught_exceptions() == exceptions_) sea_finalize();
@@ -100,9 +103,9 @@ inline void fence() { check(sea_fence_all()); }
 template <class T>
 concept transferable = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 
-// What means the same elsewhere, as a pointer does not.
+// What means the same elsewhere, as a pointer does not, nor most views.
 template <class T>
-concept sendable = transferable<T> && !std::is_pointer_v<T>;
+concept sendable = transferable<T> && !std::is_pointer_v<T> && !std::ranges::view<T>;
 
 // What atomics work on.
 template <class T>
@@ -123,9 +126,9 @@ class pointer {
 
     T get() const
     {
-        T value;
-        check(sea_get(&value, address_, sizeof value, nullptr));
-        return value;
+        std::array<std::byte, sizeof(T)> bytes; // T may have no default constructor
+        check(sea_get(bytes.data(), address_, sizeof bytes, nullptr));
+        return std::bit_cast<T>(bytes);
     }
     // Returns after local completion; fence() makes it visible there.
     void put(const T &value) const { check(sea_put(address_, &value, sizeof value, nullptr)); }
@@ -143,7 +146,10 @@ class pointer {
     constexpr pointer &operator-=(std::ptrdiff_t n) { return *this += -n; }
     constexpr pointer &operator++() { return *this += 1; }
     constexpr pointer &operator--() { return *this += -1; }
+    constexpr pointer operator++(int) { return std::exchange(*this, *this + 1); }
+    constexpr pointer operator--(int) { return std::exchange(*this, *this - 1); }
     friend constexpr pointer operator+(pointer p, std::ptrdiff_t n) { return p += n; }
+    friend constexpr pointer operator+(std::ptrdiff_t n, pointer p) { return p += n; }
     friend constexpr pointer operator-(pointer p, std::ptrdiff_t n) { return p -= n; }
     friend constexpr std::ptrdiff_t operator-(pointer a, pointer b)
     {
@@ -220,6 +226,11 @@ class registration {
         check(sea_register(memory.data(), memory.size_bytes(), flags, &address));
         start_ = pointer<T>(address);
     }
+    // What others only read may be constant here.
+    static registration of_constants(std::span<const T> memory)
+    {
+        return registration({const_cast<T *>(memory.data()), memory.size()}, SEA_READ_ONLY);
+    }
     registration(registration &&other) noexcept { swap(other); }
     registration &operator=(registration &&other) noexcept
     {
@@ -278,6 +289,7 @@ class operation {
     // The same; false if the time has passed before.
     bool wait(double seconds)
     {
+        if (seconds != seconds) check(sea_wait(op_, seconds)); // no time: an error, and the operation goes on
         int status = op_ == SEA_OP_NONE ? SEA_OK : sea_wait(op_, seconds);
         if (status == SEA_ERR_TIMEOUT) return false;
         op_ = SEA_OP_NONE;
@@ -370,11 +382,12 @@ void raw_get(std::span<std::type_identity_t<T>> target, int rank, const T *sourc
 template <class T>
 consteval sea_type type_of()
 {
-    static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, long double> &&
-                      !std::is_same_v<std::remove_cv_t<T>, bool>,
+    using number = std::remove_cv_t<T>;
+    static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8 && !std::is_same_v<number, long double> &&
+                      !std::is_same_v<number, bool>,
                   "no number of sea_type");
-    if (std::is_same_v<T, float>) return SEA_FLOAT;
-    if (std::is_same_v<T, double>) return SEA_DOUBLE;
+    if (std::is_same_v<number, float>) return SEA_FLOAT;
+    if (std::is_same_v<number, double>) return SEA_DOUBLE;
     int log = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
     return sea_type(2 * log + (std::is_unsigned_v<T> ? 1 : 0));
 }
@@ -440,9 +453,24 @@ class team {
     template <transferable T>
     std::vector<T> allgather(const T &value) const
     {
-        std::vector<T> all(static_cast<std::size_t>(size()));
-        check(sea_allgather(team_, &value, all.data(), sizeof(T)));
+        std::vector<std::array<std::byte, sizeof(T)>> parts(static_cast<std::size_t>(size()));
+        check(sea_allgather(team_, &value, parts.data(), sizeof(T)));
+        std::vector<T> all; // of bool, or of what has no default constructor, too
+        all.reserve(parts.size());
+        for (const auto &bytes : parts) all.push_back(std::bit_cast<T>(bytes));
         return all;
+    }
+    // Element by element over the members up to the caller.
+    template <class T, std::size_t N>
+    void scan(std::span<T, N> values, sea_reduce_op op) const
+    {
+        check(sea_scan(team_, values.data(), values.data(), values.size(), type_of<T>(), op));
+    }
+    template <class T>
+    T scan(T value, sea_reduce_op op) const
+    {
+        scan(std::span<T>(&value, 1), op);
+        return value;
     }
 
   private:

@@ -218,11 +218,12 @@ int sea_list_reverse(sea_list list);
 int sea_list_swap(sea_list a, sea_list b);
 
 /* Moves the elements from `first` to before `last` of another list, or of the same, before `before`, which must not be
- * one of them (SEA_ERR_INVALID). One call if the lists have the same owner: the elements stay where they are, iterators
- * go with them. Else a copy of each element is inserted there, its bytes where the old ones lie, but on that list's
- * owner if they lie on this one's, and the element is erased here: two to four calls each. After an error those before
- * it have moved and those behind it have not; the one at which it ended is in one of the lists (unless others have
- * removed it) or, after SEA_ERR_TIMEOUT, SEA_ERR_LINK and SEA_ERR_DEAD, it may be in both. */
+ * one of them (SEA_ERR_INVALID) but the first: then nothing changes. One call if the lists have the same owner: the
+ * elements stay where they are, iterators go with them. Else a copy of each element is inserted there, its bytes where
+ * the old ones lie, but on that list's owner if they lie on this one's, and the element is erased here: two to four
+ * calls each. After an error those before it have moved and those behind it have not; the one at which it ended is in
+ * one of the lists (unless others have removed it) or, after SEA_ERR_TIMEOUT, SEA_ERR_LINK and SEA_ERR_DEAD, it may be
+ * in both. */
 int sea_list_splice(sea_list_it before, sea_list_it first, sea_list_it last);
 
 /* Replaces the elements by copies of those of another list from `first` to before `last`; inserts such copies. The

@@ -175,6 +175,7 @@ TEST(onesea_hpp, teams_split_and_reduce)
     EXPECT_EQ(lowest, sea::rank() % 2);
     EXPECT_EQ(mine.member(mine.size() - 1), lowest);
     EXPECT_DOUBLE_EQ(world.allreduce(0.5, SEA_SUM), 0.5 * sea::size());
+    EXPECT_EQ(world.scan(sea::rank(), SEA_SUM), sea::rank() * (sea::rank() + 1) / 2);
     EXPECT_EQ(world.allreduce(std::uint8_t(sea::rank() + 1), SEA_MAX), std::uint8_t(sea::size()));
 }
 
@@ -198,6 +199,52 @@ TEST(onesea_hpp, spans_of_any_extent_are_sent_and_pointers_are_not)
     };
     EXPECT_TRUE(may_send(1));
     EXPECT_FALSE(may_send(fixed));
+    EXPECT_FALSE(may_send(std::span<const int>(open)));
+    EXPECT_FALSE(may_send(std::string_view("text")));
+}
+
+TEST(onesea_hpp, what_has_no_default_constructor_travels_and_so_does_bool)
+{
+    struct size {
+        explicit size(int n) : value(n) {}
+        int value;
+    };
+    sea::team world;
+    for (bool b : world.allgather(true)) EXPECT_TRUE(b);
+    const auto all = world.allgather(size(sea::rank()));
+    EXPECT_EQ(all.back().value, sea::size() - 1);
+    sea::allocation<size> mine(sea::rank(), 1);
+    mine.data().put(size(5));
+    EXPECT_EQ(mine.data().get().value, 5);
+}
+
+TEST(onesea_hpp, constants_are_registered_to_be_read_and_places_counted_as_pointers_are)
+{
+    static const std::vector<int> constants{1, 2, 3};
+    auto open = sea::registration<int>::of_constants(constants);
+    auto there = sea::team().allgather(open.data())[std::size_t(right_of_me())];
+    EXPECT_EQ((2 + there).get(), 3);
+    EXPECT_EQ((there++).get(), 1);
+    EXPECT_EQ((there--).get(), 2);
+    EXPECT_EQ(status_of([&] {
+                  there.put(9);
+                  sea::fence();
+              }),
+              SEA_ERR_ACCESS);
+    sea::barrier();
+}
+
+TEST(onesea_hpp, an_operation_outlives_a_wait_for_no_time)
+{
+    std::vector<int> source(1 << 20, 3);
+    sea::allocation<int> mine(sea::rank(), source.size());
+    auto there = sea::team().allgather(mine.data())[std::size_t(right_of_me())];
+    sea::operation put = sea::start_put(there, source);
+    const sea_op before = put.handle();
+    EXPECT_EQ(status_of([&] { put.wait(std::numeric_limits<double>::quiet_NaN()); }), SEA_ERR_INVALID);
+    EXPECT_EQ(put.handle(), before);
+    put.wait();
+    sea::barrier();
 }
 
 TEST(onesea_hpp, number_types_have_their_own_sea_type)
@@ -208,6 +255,7 @@ TEST(onesea_hpp, number_types_have_their_own_sea_type)
                            sea::type_of<double>()};
     EXPECT_EQ(all.size(), 10u);
     static_assert(sea::type_of<std::int16_t>() == SEA_INT16 && sea::type_of<std::uint64_t>() == SEA_UINT64);
+    static_assert(sea::type_of<const double>() == SEA_DOUBLE && sea::type_of<volatile float>() == SEA_FLOAT);
     static_assert(sea::type_of<long>() == SEA_INT64 && sea::type_of<float>() == SEA_FLOAT);
 }
 
