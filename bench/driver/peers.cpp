@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <cstdlib>
+#include <filesystem>
 #include <regex>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,6 +45,36 @@ std::vector<std::string> openmpi_tcp(const std::string &device, const std::strin
 {
     return {"--mca", "pml",   "ob1", "--mca", "btl", ways, "--mca", "btl_tcp_if_include",
             device,  "--mca", "osc", "pt2pt"};
+}
+
+// For the files through which ranks of Open MPI share memory: where one is killed they stay, and this machine's
+// shared memory fills up. "" if there is none: then they lie where it puts them.
+class shared_folder {
+  public:
+    shared_folder()
+    {
+        if (mkdtemp(name_.data())) return;
+        name_.clear();
+    }
+    ~shared_folder()
+    {
+        std::error_code ignored;
+        if (!name_.empty()) std::filesystem::remove_all(name_, ignored);
+    }
+    shared_folder(const shared_folder &) = delete;
+    shared_folder &operator=(const shared_folder &) = delete;
+    const std::string &name() const { return name_; }
+
+  private:
+    std::string name_ = "/dev/shm/onesea-bench-XXXXXX";
+};
+
+void share_in_own_folder(command &c)
+{
+    static const shared_folder folder;
+    if (folder.name().empty()) return;
+    append(c,
+           {"--mca", "btl_vader_backing_directory", folder.name(), "--mca", "osc_sm_backing_directory", folder.name()});
 }
 
 void yield_if_crowded(command &c, int ranks)
@@ -87,6 +119,7 @@ command launch_openmpi(const std::string &launcher, int ranks, bool net)
     if (geteuid() == 0) c.argv.insert(c.argv.begin() + 1, "--allow-run-as-root");
     const std::vector<std::string> shm = {"--mca", "pml", "ob1", "--mca", "btl", "vader,self", "--mca", "osc", "sm"};
     append(c, net ? openmpi_tcp("lo", "tcp,self") : shm);
+    if (!net) share_in_own_folder(c);
     yield_if_crowded(c, ranks);
     return c;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 namespace onesea::agent {
+
 reaper::~reaper()
 {
     if (!thread_.joinable()) return;

@@ -252,6 +252,23 @@ STEP(130, members_that_disagree_are_told_and_other_teams_go_on)
     CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
 }
 
+// The messages have the lengths that each expects: only the sizes of two members' parts are exchanged.
+STEP(129, sizes_of_parts_on_which_members_do_not_agree_are_told)
+{
+    if (t.size == 1) return;
+    sea_team team = SEA_TEAM_NULL;
+    CHECK_OK(sea_team_split(SEA_TEAM_WORLD, 0, 0, &team));
+    const auto n = std::size_t(t.size), other = std::size_t(t.rank == 0 ? n - 2 : n - 1);
+    std::vector<std::size_t> sizes(n, 8);
+    if (t.size > 2) sizes[other] = 16;
+    if (t.size == 2 && t.rank == 0) sizes[1] = 16;
+    bytes in(16), out(n * 16);
+    const int status = sea_allgatherv(team, in.data(), out.data(), sizes.data(), nullptr);
+    CHECK_STATUS(SEA_ERR_INVALID, status == SEA_OK ? sea_barrier(team) : status);
+    CHECK_OK(sea_team_free(team));
+    CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
+}
+
 // What tells it comes from others than it waits for.
 STEP(131, who_is_in_another_call_than_all_others_is_told)
 {
