@@ -15,9 +15,9 @@ thread_local char text[longest] = "";
 int append(int sea_status, const char *words)
 {
     const char *meaning = sea_strerror(sea_status);
-    const bool says_more = std::strcmp(words, meaning) != 0;
+    const bool said = std::strstr(words, meaning) != nullptr;
     const std::size_t used = std::strlen(text);
-    std::snprintf(text + used, longest - used, ": %s%s%s", meaning, says_more ? ": " : "", says_more ? words : "");
+    std::snprintf(text + used, longest - used, ": %s%s%s", said ? "" : meaning, said ? "" : ": ", words);
     return status_of(sea_status);
 }
 
