@@ -13,7 +13,8 @@ thread_local std::optional<unsigned> allocations_left; // none: as many as there
 
 } // namespace
 
-void *operator new(std::size_t bytes)
+// Not inlined: gcc would see malloc() meet delete, and new meet free().
+[[gnu::noinline]] void *operator new(std::size_t bytes)
 {
     if (allocations_left && (*allocations_left)-- == 0) {
         allocations_left = 0;
@@ -22,11 +23,11 @@ void *operator new(std::size_t bytes)
     if (void *p = std::malloc(bytes > 0 ? bytes : 1)) return p;
     throw std::bad_alloc();
 }
-void *operator new[](std::size_t bytes) { return operator new(bytes); }
-void operator delete(void *p) noexcept { std::free(p); }
-void operator delete[](void *p) noexcept { std::free(p); }
-void operator delete(void *p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void *p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void *operator new[](std::size_t bytes) { return operator new(bytes); }
+[[gnu::noinline]] void operator delete(void *p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void *p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void *p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void *p, std::size_t) noexcept { std::free(p); }
 
 using namespace onesea::core;
 
