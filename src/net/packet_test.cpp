@@ -371,7 +371,7 @@ TEST(packet, is_refused_just_beyond_each_bound)
     auto refused = [&](const bytes &body) {
         bytes p(header_bytes + body.size());
         write_header(p.data(), h);
-        std::memcpy(p.data() + header_bytes, body.data(), body.size());
+        std::ranges::copy(body, p.begin() + std::ptrdiff_t(header_bytes));
         packet_header read;
         return !read_header(p, false, &read) || read_packet(p, false, read, &v) != defect::none;
     };
