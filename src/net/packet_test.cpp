@@ -5,6 +5,7 @@
 #include "net/crypto.hpp"
 #include "net/train.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
