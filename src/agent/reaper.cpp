@@ -1,47 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/reaper.hpp"
 
+#include "agent/descriptors.hpp"
+
 #include <csignal>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 
 namespace onesea::agent {
+namespace {
+
+void take_away(pid_t child) { waitpid(child, nullptr, WNOHANG); }
+
+} // namespace
 
 reaper::~reaper()
 {
-    if (!thread_.joinable()) return;
-    {
-        const std::lock_guard held(lock_);
-        ends_ = true;
-    }
-    news_.notify_one();
-    thread_.join();
+    if (pipe_[1] >= 0) close(pipe_[1]);
+    if (thread_.joinable()) thread_.join();
+    if (pipe_[0] >= 0) close(pipe_[0]);
 }
 
 void reaper::take(pid_t child)
 {
-    if (!thread_.joinable() && !start_thread()) {
-        waitpid(child, nullptr, WNOHANG);
-        kill(getpid(), SIGCHLD);
-        return;
+    if (thread_.joinable() || start()) {
+        ++left_;
+        if (write(pipe_[1], &child, sizeof child) == ssize_t(sizeof child)) return;
+        --left_; // there are thousands already
     }
-    {
-        const std::lock_guard held(lock_);
-        given_.push_back(child);
-    }
-    news_.notify_one();
+    take_away(child);
+    kill(getpid(), SIGCHLD);
 }
 
-bool reaper::idle()
+// The thread takes no signals: they are the loop's.
+bool reaper::start()
 {
-    const std::lock_guard held(lock_);
-    return given_.empty();
-}
-
-// It takes no signals: they are the loop's.
-bool reaper::start_thread()
-{
+    if (pipe_[0] < 0 && pipe2(pipe_, O_CLOEXEC) != 0) return false;
+    no_wait(pipe_[1]);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -55,15 +52,10 @@ bool reaper::start_thread()
 
 void reaper::work()
 {
-    std::unique_lock held(lock_);
-    for (;;) {
-        news_.wait(held, [this] { return ends_ || !given_.empty(); });
-        if (given_.empty()) return;
-        const pid_t child = given_.front();
-        held.unlock();
-        waitpid(child, nullptr, WNOHANG);
-        held.lock();
-        given_.pop_front();
+    pid_t child;
+    while (read(pipe_[0], &child, sizeof child) == ssize_t(sizeof child)) {
+        take_away(child);
+        --left_;
         kill(getpid(), SIGCHLD);
     }
 }

@@ -3,9 +3,7 @@
 // the loop has output to pass on and questions to answer meanwhile.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
+#include <atomic>
 #include <sys/types.h>
 #include <thread>
 
@@ -19,18 +17,16 @@ class reaper {
     reaper &operator=(const reaper &) = delete;
 
     // A child that has ended, and whose status was read (WNOWAIT); each once. When it is gone SIGCHLD is sent to the
-    // process, so that whoever looks for dead children looks again. Without memory for a thread it is taken at once.
+    // process, so that whoever looks for dead children looks again. Where there can be no thread it is taken at once.
     void take(pid_t child);
-    bool idle(); // nothing that was given is left
+    bool idle() const { return left_.load() == 0; } // nothing that was given is left
 
   private:
+    bool start();
     void work();
-    bool start_thread();
 
-    std::mutex lock_;
-    std::condition_variable news_;
-    std::deque<pid_t> given_; // the first one is being taken
-    bool ends_ = false;
+    int pipe_[2] = {-1, -1}; // of the numbers that are given
+    std::atomic<unsigned> left_{0};
     std::thread thread_;
 };
 
