@@ -30,23 +30,25 @@ class of_links : public cipher {
     onesea::net::direction_keys keys_;
 };
 
+template <class Mac, void (*make)(Mac *, const onesea_aegis_key *),
+          void (*add)(Mac *, const std::uint8_t *, std::size_t), void (*finish)(Mac *, std::uint8_t *)>
 class one_mac : public mac {
   public:
-    explicit one_mac(bool is_long) : is_long_(is_long)
-    {
-        const auto keys = some_keys(onesea::net::secure_mode::auth);
-        onesea_aegis_macs_make(&macs_, &keys.cipher);
-    }
+    explicit one_mac(const onesea_aegis_key &key) { make(&mac_, &key); }
 
   private:
     void make_tag(std::span<std::byte> text, std::uint8_t *tag) override
     {
-        onesea_aegis_mac_add(&macs_, is_long_, raw(text.data()), text.size());
-        onesea_aegis_mac_finish(&macs_, is_long_, tag);
+        add(&mac_, raw(text.data()), text.size());
+        finish(&mac_, tag);
     }
-    onesea_aegis_macs macs_;
-    bool is_long_;
+    Mac mac_;
 };
+
+using short_mac = one_mac<onesea_aegis_short_mac, onesea_aegis_short_mac_make, onesea_aegis_short_mac_add,
+                          onesea_aegis_short_mac_finish>;
+using long_mac =
+    one_mac<onesea_aegis_long_mac, onesea_aegis_long_mac_make, onesea_aegis_long_mac_add, onesea_aegis_long_mac_finish>;
 
 class one_encryption : public cipher {
   public:
@@ -83,11 +85,11 @@ candidates our_ciphers()
     candidates all;
     all.push_back({"onesea", "", "", false, std::make_unique<of_links>(onesea::net::secure_mode::auth)});
     all.push_back({"onesea", "", "", true, std::make_unique<of_links>(onesea::net::secure_mode::encrypt)});
-    for (const bool is_long : {false, true}) {
-        const char *name = is_long ? "aegis_128x4" : "aegis_128l";
-        all.push_back({name, "own", "", false, std::make_unique<one_mac>(is_long)});
-        all.push_back({name, "own", "", true, std::make_unique<one_encryption>(is_long)});
-    }
+    const auto keys = some_keys(onesea::net::secure_mode::auth);
+    all.push_back({"aegis_128l", "own", "", false, std::make_unique<short_mac>(keys.cipher[0])});
+    all.push_back({"aegis_128l", "own", "", true, std::make_unique<one_encryption>(false)});
+    all.push_back({"aegis_128x4", "own", "", false, std::make_unique<long_mac>(keys.cipher[1])});
+    all.push_back({"aegis_128x4", "own", "", true, std::make_unique<one_encryption>(true)});
     return all;
 }
 

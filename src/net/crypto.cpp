@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key derivation (keyed BLAKE2b) comes from libsodium, AEGIS through aegis/aegis.hpp.
 //
-// A MAC is checked by computing it again and comparing in constant time. What a MAC begins with depends on the key
-// alone and is kept, direct-mapped by the key: making it costs as much as a few short packets, finding it a compare of
-// 16 bytes.
+// A MAC is checked by computing it again and comparing in constant time. What it begins with depends on the key alone
+// and is kept (mac_cache.hpp).
 #include "net/crypto.hpp"
 
 #include <cstring>
@@ -74,31 +73,19 @@ std::uint32_t derive_job_tag(const job_key &key)
     return tag;
 }
 
-struct crypto::begun {
-    onesea_aegis_macs macs;
-    direction_keys keys = {};
-    ~begun() { sodium_memzero(this, sizeof *this); }
-};
-
 crypto::crypto(secure_mode mode) : mode_(mode) {}
-crypto::~crypto() = default;
-
-onesea_aegis_macs &crypto::macs(const direction_keys &keys)
-{
-    auto &slot = cache_[keys.cipher[0][0] % cache_size];
-    if (slot && std::memcmp(slot->keys.cipher[0], keys.cipher[0], sizeof keys.cipher[0]) == 0) return slot->macs;
-    if (!slot) slot = std::make_unique<begun>();
-    onesea_aegis_macs_make(&slot->macs, &keys.cipher);
-    slot->keys = keys;
-    return slot->macs;
-}
 
 void crypto::mac(const direction_keys &keys, byte_pieces pieces, std::byte *tag)
 {
-    auto &m = macs(keys);
-    const bool longer = is_long(total(pieces));
-    for (auto piece : pieces) onesea_aegis_mac_add(&m, longer, raw(piece.data()), piece.size());
-    onesea_aegis_mac_finish(&m, longer, raw(tag));
+    if (is_long(total(pieces))) {
+        auto &m = long_macs_.of(keys.cipher[1]);
+        for (auto piece : pieces) onesea_aegis_long_mac_add(&m, raw(piece.data()), piece.size());
+        onesea_aegis_long_mac_finish(&m, raw(tag));
+    } else {
+        auto &m = short_macs_.of(keys.cipher[0]);
+        for (auto piece : pieces) onesea_aegis_short_mac_add(&m, raw(piece.data()), piece.size());
+        onesea_aegis_short_mac_finish(&m, raw(tag));
+    }
 }
 
 void crypto::encrypt(const direction_keys &keys, std::uint64_t number, byte_pieces pieces, std::byte *to)

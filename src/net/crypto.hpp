@@ -11,12 +11,12 @@
 
 #include "net/aegis/aegis.hpp"
 #include "net/constants.hpp"
+#include "net/mac_cache.hpp"
 #include "net/net_transport.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 namespace onesea::net {
@@ -38,11 +38,10 @@ std::uint32_t derive_job_tag(const job_key &key);
 // Must be called once before anything else here; false if the libraries do not work.
 bool crypto_ready();
 
-// Seals and opens packets. Keeps a small cache of MACs that have begun, so that links hold only their keys.
+// Seals and opens packets. Keeps MACs that have begun, so that links hold only their keys.
 class crypto {
   public:
     explicit crypto(secure_mode mode);
-    ~crypto();
     crypto(const crypto &) = delete;
     crypto &operator=(const crypto &) = delete;
 
@@ -67,12 +66,9 @@ class crypto {
     bool open(const direction_keys &keys, std::uint64_t number, std::span<std::byte> packet);
 
   private:
-    struct begun;
-    static constexpr std::size_t cache_size = 64;
     secure_mode mode_;
-    std::array<std::unique_ptr<begun>, cache_size> cache_;
-
-    onesea_aegis_macs &macs(const direction_keys &keys);
+    mac_cache<onesea_aegis_short_mac, onesea_aegis_short_mac_make, 64> short_macs_;
+    mac_cache<onesea_aegis_long_mac, onesea_aegis_long_mac_make, 16> long_macs_; // a long packet takes far longer
 };
 
 } // namespace onesea::net

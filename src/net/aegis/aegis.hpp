@@ -11,11 +11,15 @@
 
 extern "C" {
 
-using onesea_aegis_keys = std::uint8_t[2][16];
+using onesea_aegis_key = std::uint8_t[16];
+using onesea_aegis_keys = onesea_aegis_key[2]; // for short texts, for long ones
 
-// Of one pair of keys: what a MAC (AEGISMAC with a nonce of zeros) of either length begins with, and the one under way.
-struct onesea_aegis_macs {
-    alignas(64) std::uint8_t opaque[2048];
+// Of one key: what a MAC (AEGISMAC with a nonce of zeros) begins with, and the one under way.
+struct onesea_aegis_short_mac {
+    alignas(64) std::uint8_t opaque[384];
+};
+struct onesea_aegis_long_mac {
+    alignas(64) std::uint8_t opaque[1344];
 };
 
 // One encryption under way.
@@ -23,9 +27,13 @@ struct onesea_aegis_encryption {
     alignas(64) std::uint8_t opaque[1088];
 };
 
-void onesea_aegis_macs_make(onesea_aegis_macs *macs, const onesea_aegis_keys *keys);
-void onesea_aegis_mac_add(onesea_aegis_macs *macs, bool is_long, const std::uint8_t *data, std::size_t bytes);
-void onesea_aegis_mac_finish(onesea_aegis_macs *macs, bool is_long, std::uint8_t *tag); // then the next one may begin
+void onesea_aegis_short_mac_make(onesea_aegis_short_mac *mac, const onesea_aegis_key *key);
+void onesea_aegis_short_mac_add(onesea_aegis_short_mac *mac, const std::uint8_t *data, std::size_t bytes);
+void onesea_aegis_short_mac_finish(onesea_aegis_short_mac *mac, std::uint8_t *tag); // then the next one may begin
+
+void onesea_aegis_long_mac_make(onesea_aegis_long_mac *mac, const onesea_aegis_key *key);
+void onesea_aegis_long_mac_add(onesea_aegis_long_mac *mac, const std::uint8_t *data, std::size_t bytes);
+void onesea_aegis_long_mac_finish(onesea_aegis_long_mac *mac, std::uint8_t *tag);
 
 void onesea_aegis_encrypt_begin(onesea_aegis_encryption *encryption, const onesea_aegis_keys *keys, bool is_long,
                                 const std::uint8_t *nonce /* 16 bytes */, const std::uint8_t *head,

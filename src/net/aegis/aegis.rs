@@ -11,11 +11,6 @@ const TAG: usize = 16;
 type Keys = [[u8; 16]; 2];
 type Tag = [u8; TAG];
 
-pub struct Macs {
-    short: Aegis128LMac<TAG>,
-    long: Aegis128X4Mac<TAG>,
-}
-
 #[allow(clippy::large_enum_variant)]
 pub enum Encryption {
     Short(aegis128l::Encryptor<TAG>),
@@ -23,7 +18,8 @@ pub enum Encryption {
 }
 
 const _: () = {
-    assert!(mem::size_of::<Macs>() <= 2048 && mem::align_of::<Macs>() <= 64);
+    assert!(mem::size_of::<Aegis128LMac<TAG>>() <= 384 && mem::align_of::<Aegis128LMac<TAG>>() <= 64);
+    assert!(mem::size_of::<Aegis128X4Mac<TAG>>() <= 1344 && mem::align_of::<Aegis128X4Mac<TAG>>() <= 64);
     assert!(mem::size_of::<Encryption>() <= 1088 && mem::align_of::<Encryption>() <= 64);
 };
 
@@ -44,32 +40,37 @@ unsafe fn bytes_mut<'a>(data: *mut u8, bytes: usize) -> &'a mut [u8] {
     }
 }
 
-#[no_mangle]
-pub unsafe extern "C" fn onesea_aegis_macs_make(macs: *mut Macs, keys: &Keys) {
-    macs.write(Macs {
-        short: Aegis128LMac::new(&keys[0]),
-        long: Aegis128X4Mac::new(&keys[1]),
-    });
-}
+macro_rules! mac_functions {
+    ($mac:ty, $make:ident, $add:ident, $finish:ident) => {
+        #[no_mangle]
+        pub unsafe extern "C" fn $make(mac: *mut $mac, key: &[u8; 16]) {
+            mac.write(<$mac>::new(key));
+        }
 
-#[no_mangle]
-pub unsafe extern "C" fn onesea_aegis_mac_add(macs: &mut Macs, long: bool, data: *const u8, n: usize) {
-    let data = bytes(data, n);
-    if long {
-        macs.long.update(data);
-    } else {
-        macs.short.update(data);
-    }
-}
+        #[no_mangle]
+        pub unsafe extern "C" fn $add(mac: &mut $mac, data: *const u8, n: usize) {
+            mac.update(bytes(data, n));
+        }
 
-#[no_mangle]
-pub extern "C" fn onesea_aegis_mac_finish(macs: &mut Macs, long: bool, tag: &mut Tag) {
-    *tag = if long {
-        macs.long.finalize_and_reset()
-    } else {
-        macs.short.finalize_and_reset()
+        #[no_mangle]
+        pub extern "C" fn $finish(mac: &mut $mac, tag: &mut Tag) {
+            *tag = mac.finalize_and_reset();
+        }
     };
 }
+
+mac_functions!(
+    Aegis128LMac<TAG>,
+    onesea_aegis_short_mac_make,
+    onesea_aegis_short_mac_add,
+    onesea_aegis_short_mac_finish
+);
+mac_functions!(
+    Aegis128X4Mac<TAG>,
+    onesea_aegis_long_mac_make,
+    onesea_aegis_long_mac_add,
+    onesea_aegis_long_mac_finish
+);
 
 #[no_mangle]
 pub unsafe extern "C" fn onesea_aegis_encrypt_begin(
