@@ -126,8 +126,8 @@ void shm_transport::send(int rank, const outgoing &message)
         return;
     }
     p.queued.push_back({message, {}, 0});
-    bool all = push_queued(p);
-    if (!all && p.queued.back().copied.empty()) { // what must be copied and found no room is copied now
+    push_queued(p);
+    if (!p.queued.empty() && p.queued.back().copied.empty()) { // what must be copied and found no room is copied now
         record &r = p.queued.back();
         auto keep = [&](const void *from, std::size_t n) {
             auto *bytes = static_cast<const std::byte *>(from);
@@ -146,7 +146,7 @@ void shm_transport::send(int rank, const outgoing &message)
     }
 }
 
-// Moves queued messages into the ring as far as there is room; true if nothing is left.
+// Moves queued messages into the ring as far as there is room; true if anything moved, though it may be a part.
 bool shm_transport::push_queued(peer &p)
 {
     bool pushed = false;
@@ -171,7 +171,7 @@ bool shm_transport::push_queued(peer &p)
         p.queued.pop_front();
     }
     if (pushed) mark_pending(p.slot);
-    return p.queued.empty();
+    return pushed;
 }
 
 bool shm_transport::settle(peer &p, std::uint64_t executed)
@@ -206,7 +206,7 @@ bool shm_transport::progress_sending()
             consume_from(p.slot, INT_MAX); // notices that belong to what was executed are in that ring already
             any |= settle(p, executed);
         }
-        if (!p.queued.empty() && push_queued(p)) any = true;
+        any |= push_queued(p);
         // Also where send() has found room for what was queued: consume_from() has left this then.
         if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(p.slot, asleep_for_messages);
         if (p.queued.empty() && p.in_ring.empty()) {

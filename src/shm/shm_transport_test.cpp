@@ -129,6 +129,21 @@ TEST_F(ShmTransportTest, cuts_long_payloads_and_keeps_order_when_the_ring_is_ful
 }
 
 // Bulk data through rings of every size, in pieces of every length.
+TEST_F(ShmTransportTest, each_part_of_a_long_payload_is_progress_of_its_sender)
+{
+    std::vector<std::byte> big(1 << 20);
+    told t;
+    auto m = message(big.data(), big.size(), &t);
+    m.borrow = true;
+    a_->send(1, m);
+    EXPECT_FALSE(a_->poll(0)) << "the ring is full";
+    int rounds = 0;
+    for (; b_->poll(0); ++rounds) EXPECT_TRUE(a_->poll(0)) << "after round " << rounds;
+    EXPECT_GT(rounds, 8);
+    EXPECT_EQ(t.status, SEA_OK);
+    EXPECT_FALSE(a_->poll(0)) << "all of it has come";
+}
+
 TEST_F(ShmTransportTest, carries_long_payloads_whatever_was_tuned)
 {
     std::vector<std::byte> big(3 << 20);
