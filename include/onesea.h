@@ -328,7 +328,7 @@ int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *o
 int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts);
 
 /* Copies between any two global addresses; the owner of the source sends straight to the owner of the target. Local
- * completion is remote completion. target_counter lies on the rank of `target`. */
+ * completion is remote completion. target_counter lies on the rank of `target`, whose fence covers the copy, no other. */
 int sea_copy(sea_addr target, sea_addr source, size_t bytes, const sea_opts *opts);
 
 /* A put after which `signal` (8 bytes, aligned, on the same rank) is set to `value`, or has it added: whoever sees the

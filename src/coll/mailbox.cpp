@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <new>
+#include <string_view>
 #include <utility>
 
 namespace onesea::coll {
@@ -17,6 +18,12 @@ void copy(void *to, const void *from, std::size_t bytes)
     if (bytes > 0) copy_bytes(to, from, bytes);
 }
 
+std::string named(const signature &call)
+{
+    const std::string words = describe(call);
+    return (std::string_view("aeiou").find(words[0]) == std::string_view::npos ? "a " : "an ") + words;
+}
+
 std::string wrong_size(int source, std::size_t bytes, std::size_t expected)
 {
     return fmt::format("rank {} sent {} bytes where {} were expected: the members do not agree on the call", source,
@@ -25,8 +32,9 @@ std::string wrong_size(int source, std::size_t bytes, std::size_t expected)
 
 std::string other_call(int source, const signature &theirs, const signature &ours)
 {
-    return fmt::format("the members do not agree on the call: rank {} does a {}, this rank a {}", source,
-                       describe(theirs), describe(ours));
+    const std::string its = named(theirs), own = named(ours);
+    return fmt::format("the members do not agree on the call: rank {} does {}, this rank {}", source, its,
+                       its == own ? "one with parts of other sizes" : own); // those are not told
 }
 
 bool arrives(const receive &r)
@@ -37,8 +45,8 @@ bool arrives(const receive &r)
 
 std::string sent_too_late(int source, const signature &theirs)
 {
-    return fmt::format("the members do not agree on the call: rank {} is in a {}, which did without it here", source,
-                       describe(theirs));
+    return fmt::format("the members do not agree on the call: rank {} is in {}, which did without it here", source,
+                       named(theirs));
 }
 
 } // namespace

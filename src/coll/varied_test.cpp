@@ -3,10 +3,12 @@
 #include "coll/fake_job.hpp"
 
 #include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
 #include <set>
+#include <string>
 
 namespace onesea::coll {
 namespace {
@@ -182,6 +184,25 @@ TEST_P(VariedTest, sums_of_floats_do_not_depend_on_nodes_or_on_what_comes_first)
 INSTANTIATE_TEST_SUITE_P(places, VariedTest, testing::ValuesIn(places()), [](const auto &p) {
     return "n" + std::to_string(p.param.ranks) + "_nodes" + std::to_string(p.param.nodes);
 });
+
+TEST(VariedFailureTest, members_with_the_same_sum_of_other_parts_are_told_of_that)
+{
+    fake::job j(2, 1, 1);
+    std::array<std::string, 2> told;
+    j.run([&](int rank, mailbox &m, courier &w) {
+        team t(m, w, world_context, members::of_world(2), rank);
+        const std::vector<std::size_t> bytes = rank ? std::vector<std::size_t>{8, 16} : std::vector<std::size_t>{16, 8};
+        text in(16), out(24);
+        signature sign{.what = kind::allgatherv, .root = rank, .size = 24};
+        EXPECT_EQ(SEA_ERR_INVALID, one_call(t, sign, [&](call &c) {
+                      allgatherv(c, in.data(), out.data(), parts(bytes.data(), nullptr), 24);
+                  }));
+        told[std::size_t(rank)] = sea_last_error();
+    });
+    constexpr const char *words = "does an allgatherv of 24 bytes in all, this rank one with parts of other sizes";
+    EXPECT_TRUE(told[0].find(words) != told[0].npos || told[1].find(words) != told[1].npos)
+        << told[0] << "; " << told[1];
+}
 
 TEST(VariedFailureTest, who_sends_another_size_than_is_expected_ends_the_team_for_all)
 {

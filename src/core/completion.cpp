@@ -32,6 +32,8 @@ std::string name_of(const operation *op)
         return fmt::format("a get from rank {}", op->target);
     case SEA_ERROR_ATOMIC:
         return fmt::format("an atomic operation on rank {}", op->target);
+    case heap_call:
+        return fmt::format("a call for the heap of rank {}", op->target);
     case SEA_ERROR_COPY:
         return fmt::format("a copy from rank {} to rank {}", op->also, op->target);
     default:
@@ -295,7 +297,7 @@ void complete(operation *op, int status)
     op->state = operation::phase::done;
     e.operations.finish_order(op);
     if (status != SEA_OK && op->error_text.empty()) op->error_text = describe(op);
-    if (status != SEA_OK && !op->held && !op->finished)
+    if (status != SEA_OK && !op->held && !op->finished && op->kind != heap_call)
         leave_to_fence(op->target < 0 ? e.rank : op->target, status, op->kind, op->error_text);
     if (status != SEA_OK)
         for (std::uint32_t d : op->dependents) e.operations.at(d)->failed_start = status;

@@ -33,6 +33,7 @@ int ask(int rank, frame_type type, std::uint64_t position, std::uint64_t argumen
 {
     locked lock = enter();
     operation *op = begin(rank, nullptr);
+    op->kind = heap_call;
     op->result_is_ours = !late;
     op->owner = late;
     if (late) op->finished = give_back_late;

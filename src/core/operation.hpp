@@ -30,6 +30,9 @@ inline place place_of(sea_addr a) { return {sea_addr_rank(a), sea_addr_offset(a)
 // What SEA_ORDERED makes of it; see order.cpp. apart: other ranks carry it out.
 enum class ordering : std::uint8_t { none, write, read, apart };
 
+// The kind of an operation that asks a rank about its heap: no sea_error_kind, since only its call tells of it.
+inline constexpr std::uint8_t heap_call = 0xff;
+
 // What is set back when an operation's place is used again.
 struct operation_state {
     enum class phase : std::uint8_t { free, deferred, active, done };

@@ -87,6 +87,7 @@ void all_fails(run &t, int dead, sea_addr heap, sea_addr own, sea_addr mine)
     CHECK_EQ(0, remote.value);
     sea_addr block = 3;
     CHECK_STATUS(SEA_ERR_DEAD, sea_heap_alloc(dead, 64, &block));
+    CHECK(std::strstr(sea_last_error(), "put") == nullptr); // that is not what was called
     CHECK_EQ(7, old);
     CHECK_EQ(3, block);
     (void)sea_fence_all(); // may tell one of them

@@ -69,7 +69,11 @@ using namespace acp;
         sea_addr address = SEA_NULL;                                                                                   \
         if (!ready(function) || !position(function, index, &at)) return ACP_GA_NULL;                                   \
         /* the place behind the byte is there only if the byte is */                                                   \
-        return good(function, sea_##kind##_at(the(v), at + 1, &address)) ? address - 1 : ACP_GA_NULL;                  \
+        if (sea_##kind##_at(the(v), at + 1, &address) == SEA_OK) return address - 1;                                   \
+        std::size_t bytes = 0;                                                                                         \
+        if (good(function, sea_##kind##_size(the(v), &bytes)))                                                         \
+            report(function, "there is no byte %zu: the " #kind " has %zu", at, bytes);                                \
+        return ACP_GA_NULL;                                                                                            \
     }                                                                                                                  \
     size_t acp_size_##kind(acp_##kind##_t v)                                                                           \
     {                                                                                                                  \

@@ -62,6 +62,7 @@ int join_job()
         int status = sea_init(nullptr);
         if (status != SEA_OK) return status == SEA_ERR_STATE ? LAPI_ERR_CSS_LOAD_FAILED : from_sea(status);
     }
+    if (sea_team_rank(SEA_TEAM_WORLD) == SEA_ERR_RANK) return LAPI_ERR_CSS_LOAD_FAILED; // sea_spawn() started it
     if (int status = sea_raw_open()) return from_sea(status);
     if (int status = register_handlers()) return from_sea(status);
     job_process = getpid();

@@ -24,7 +24,8 @@ constexpr meaning meanings[] = {
     ROW(LAPI_ERR_UNKNOWN, "an error without a number of its own"),
     ROW(LAPI_ERR_ALL_HNDL_IN_USE, "this task has as many contexts as it can"),
     ROW(LAPI_ERR_BOTH_NETSTR_SET, "both network strings are set"),
-    ROW(LAPI_ERR_CSS_LOAD_FAILED, "the job could not be joined"),
+    ROW(LAPI_ERR_CSS_LOAD_FAILED, "the job could not be joined, or sea_spawn() started this process: LAPI has the "
+                                  "tasks that the job started with"),
     ROW(LAPI_ERR_HNDL_INVALID, "the handle names no context that is in use"),
     ROW(LAPI_ERR_INFO_NONZERO, "a field of lapi_info that must be zero is not"),
     ROW(LAPI_ERR_INFO_NULL, "lapi_info is null"),

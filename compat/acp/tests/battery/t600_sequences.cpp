@@ -268,7 +268,7 @@ STEP(large_lists_are_sorted_with_any_comparison)
 STEP(wrong_uses_of_sequences_are_told)
 {
     acp_vector_t v = acp_create(vector, 8, self.right());
-    for (int behind : {8, 9}) ERROR_OF("acp_at_vector", EQUAL(acp_at(vector, v, behind), ACP_GA_NULL));
+    for (int behind : {8, 9}) ERROR_OF("has 8", EQUAL(acp_at(vector, v, behind), ACP_GA_NULL));
     ERROR_OF("acp_at_vector", EQUAL(acp_dereference(vector_it, acp_end(vector, v)), ACP_GA_NULL));
     ERROR_OF("before the first", EQUAL(acp_at(vector, v, -1), ACP_GA_NULL));
     ERROR_OF("acp_pop_back_vector", acp_pop_back(vector, v, 9));
@@ -281,7 +281,7 @@ STEP(wrong_uses_of_sequences_are_told)
     ERROR_OF("acp_size_vector", EQUAL(acp_size(vector, v), 0u));
     ERROR_OF("acp_size_deque", EQUAL(acp_size(deque, acp_deque_t{ACP_GA_NULL}), 0u));
     acp_deque_t d = acp_create(deque, 100, self.right());
-    for (int behind : {100, 101}) ERROR_OF("acp_at_deque", EQUAL(acp_at(deque, d, behind), ACP_GA_NULL));
+    for (int behind : {100, 101}) ERROR_OF("has 100", EQUAL(acp_at(deque, d, behind), ACP_GA_NULL));
     ERROR_OF("acp_dereference_deque_it", // the sum wraps around
              EQUAL(acp_dereference_deque_it({d, 10}, ~std::size_t(4)).first.ga, ACP_GA_NULL));
     acp_destroy(deque, d);
