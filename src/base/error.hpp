@@ -4,8 +4,11 @@
 
 #include "onesea.h"
 
+#include <exception>
 #include <fmt/format.h>
+#include <new>
 #include <string>
+#include <utility>
 
 namespace onesea {
 
@@ -27,6 +30,19 @@ template <class... Args>
 [[gnu::cold]] inline int no_memory(const char *function) noexcept
 {
     return fail(SEA_ERR_MEMORY, "{}: this process has no memory for the call", function);
+}
+
+// Runs what a C function does; no exception leaves it.
+template <class Body>
+int guarded(const char *function, Body &&body)
+{
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return no_memory(function);
+    } catch (const std::exception &problem) {
+        return fail(SEA_ERR_MEMORY, "{}: {}", function, problem.what());
+    }
 }
 
 } // namespace onesea

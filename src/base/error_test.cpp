@@ -2,7 +2,9 @@
 #include "base/error.hpp"
 
 #include <gtest/gtest.h>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -65,6 +67,21 @@ TEST(error, fail_returns_the_status_and_keeps_the_text)
     EXPECT_STREQ(sea_last_error(), "there is no rank 9; the job has 4");
     EXPECT_EQ(set_error(SEA_ERR_MEMORY, "nothing left"), SEA_ERR_MEMORY);
     EXPECT_STREQ(sea_last_error(), "nothing left");
+}
+
+TEST(error, guarded_gives_what_the_body_returns)
+{
+    EXPECT_EQ(guarded("sea_call", [] { return int(SEA_OK); }), SEA_OK);
+    EXPECT_EQ(guarded("sea_call", [] { return fail(SEA_ERR_RANK, "of the body"); }), SEA_ERR_RANK);
+    EXPECT_STREQ(sea_last_error(), "of the body");
+}
+
+TEST(error, guarded_lets_no_exception_out_and_names_the_call)
+{
+    EXPECT_EQ(guarded("sea_call", []() -> int { throw std::bad_alloc(); }), SEA_ERR_MEMORY);
+    EXPECT_STREQ(sea_last_error(), "sea_call: this process has no memory for the call");
+    EXPECT_EQ(guarded("sea_call", []() -> int { throw std::length_error("too long"); }), SEA_ERR_MEMORY);
+    EXPECT_STREQ(sea_last_error(), "sea_call: too long");
 }
 
 // A process that exits destroys what is thread_local before it calls the functions of atexit(), which may call us.

@@ -72,23 +72,12 @@ inline int member_of(const char *function, sea_team handle, std::shared_ptr<team
     return SEA_OK;
 }
 
-// No exception leaves a C function.
-template <class Body>
-int guarded(const char *function, Body &&body)
-{
-    try {
-        return body();
-    } catch (const std::exception &problem) {
-        return fail(SEA_ERR_MEMORY, "{}: {}", function, problem.what());
-    }
-}
-
 template <class Body>
 int run(const char *function, team &t, const signature &sign, Body &&body)
 {
     one_at_a_time turn(t);
     if (!turn.mine) return fail(SEA_ERR_STATE, "{}: another thread is inside a collective of the same team", function);
-    try {
+    return guarded(function, [&] {
         call c(t, sign, core::thread_deadline());
         try {
             if (!c.broken()) body(c);
@@ -100,9 +89,7 @@ int run(const char *function, team &t, const signature &sign, Body &&body)
             c.break_down(SEA_ERR_MEMORY, "not enough memory");
         }
         return c.conclude();
-    } catch (const std::exception &problem) {
-        return fail(SEA_ERR_MEMORY, "{}: {}", function, problem.what());
-    }
+    });
 }
 
 } // namespace onesea::coll

@@ -4,25 +4,12 @@
 #include "core/internal.hpp"
 #include "data/list_calls.hpp"
 
-#include <new>
-
 using namespace onesea;
 using namespace onesea::data;
 
 namespace {
 
 list_call on(const char *function, sea_list list) { return {function, list.at}; }
-
-// Runs the calls that keep lists in this process's memory; no exception leaves.
-template <class Use>
-int guarded(const char *function, Use &&use)
-{
-    try {
-        return use();
-    } catch (const std::bad_alloc &) {
-        return fail(SEA_ERR_MEMORY, "{}: this process has no memory for the call", function);
-    }
-}
 
 int missing(const char *function) { return fail(SEA_ERR_INVALID, "{}: an output is null", function); }
 

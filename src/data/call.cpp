@@ -285,7 +285,7 @@ int ask(const asking &c)
         owner_heap heap = heap_in_node(c.owner);
         status = heap ? execute_here(c, head, heap, x) : execute_there(c, head, x, &told_already);
     } catch (const std::bad_alloc &) {
-        return fail(SEA_ERR_MEMORY, "{}: this process has no memory for the call", c.function);
+        return no_memory(c.function);
     }
     if (status == SEA_OK || told_already) return status;
     if (status == busy)

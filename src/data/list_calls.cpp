@@ -222,13 +222,10 @@ int list_call::pop(std::uint32_t end, void *out, std::size_t room, std::size_t *
 // The bytes of an element that has been removed are the caller's alone; they are freed, whatever becomes of the get.
 int list_call::take_bytes(const list_answer &r, void *out) const
 {
-    int status;
-    try {
+    const int status = guarded(function, [&] {
         const std::shared_ptr<core::late_end> late = std::make_shared<freed_when_fetched>(r.data);
-        status = core::fetch(function, {static_cast<std::byte *>(out), r.bytes}, r.data, late);
-    } catch (const std::bad_alloc &) {
-        status = fail(SEA_ERR_MEMORY, "{}: this process has no memory for the call", function);
-    }
+        return core::fetch(function, {static_cast<std::byte *>(out), r.bytes}, r.data, late);
+    });
     if (status == SEA_ERR_TIMEOUT) return status;
     const std::string told = status ? last_error() : std::string();
     free_data(r.data);

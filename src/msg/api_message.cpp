@@ -87,16 +87,6 @@ bool quick(const sea_opts *o)
 
 bool blocks(const sea_opts *o) { return !o || (!o->op && !(o->flags & SEA_NOWAIT)); }
 
-template <class Body>
-int guarded(const char *function, Body &&body)
-{
-    try {
-        return body();
-    } catch (const std::exception &problem) {
-        return fail(SEA_ERR_MEMORY, "{}: {}", function, problem.what());
-    }
-}
-
 int send(sea_team team, int member, int tag, const void *data, std::size_t bytes, const sea_opts *opts)
 {
     constexpr const char *function = "sea_message_send";
