@@ -10,6 +10,7 @@
 #include "agent/start.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/pages.hpp"
 #include "net/crypto.hpp"
 
 #include <array>
@@ -65,8 +66,8 @@ finding cores()
 
 finding memory()
 {
-    double total = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
-    double free = double(sysconf(_SC_AVPHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+    double total = double(onesea::memory_of_machine(_SC_PHYS_PAGES));
+    double free = double(onesea::memory_of_machine(_SC_AVPHYS_PAGES));
     finding f{"memory", health::ok, fmt::format("{}, {} free", human(total), human(free)), ""};
     if (total < 512.0 * 1024 * 1024) {
         f.state = health::warn;

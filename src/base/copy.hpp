@@ -7,13 +7,13 @@
 // malloc() 16 bytes behind one, so what is copied from the start of a heap to such a block meets it each time.
 #pragma once
 
+#include "base/pages.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace onesea {
-
-inline constexpr std::size_t page_bytes = 4096;
 
 inline bool copies_slowly(const void *to, const void *from)
 {

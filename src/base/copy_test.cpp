@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/copy.hpp"
 
+#include "base/pages.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "base/counts_page.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/pages.hpp"
 #include "base/resize.hpp"
 
 #include <bit>
@@ -16,11 +17,8 @@
 namespace onesea {
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr std::size_t chunk_bytes = counts_page::rows_at_once * sizeof(pair_row);
-static_assert(sizeof(counts_header) <= page && chunk_bytes % page == 0);
-
-constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+static_assert(sizeof(counts_header) <= page_bytes && chunk_bytes % page_bytes == 0);
 
 void lay_out(counts_header &h, int rank, unsigned slots)
 {
@@ -28,9 +26,9 @@ void lay_out(counts_header &h, int rank, unsigned slots)
     h.version = counts_version;
     h.rank = rank;
     h.windows = std::bit_ceil(slots);
-    h.owners_at = page;
+    h.owners_at = page_bytes;
     h.windows_at = round_up(h.owners_at + h.windows * sizeof(std::int32_t), 64);
-    h.rows_at = round_up(h.windows_at + h.windows * sizeof(sea_window_), page);
+    h.rows_at = page_up(h.windows_at + h.windows * sizeof(sea_window_));
 }
 
 void *map_part(int fd, std::size_t bytes, std::uint64_t at)
@@ -94,8 +92,8 @@ std::unique_ptr<counts_page> counts_page::map(int fd, int *error)
     };
     struct stat info;
     if (fstat(fd, &info) != 0) return refuse(errno);
-    if (std::uint64_t(info.st_size) < page) return refuse(EPROTO);
-    auto *head = static_cast<counts_header *>(map_part(fd, page, 0));
+    if (std::uint64_t(info.st_size) < page_bytes) return refuse(EPROTO);
+    auto *head = static_cast<counts_header *>(map_part(fd, page_bytes, 0));
     if (!head) return refuse(errno);
     counts_header expected{};
     lay_out(expected, head->rank, head->windows);
@@ -103,7 +101,7 @@ std::unique_ptr<counts_page> counts_page::map(int fd, int *error)
                       head->windows == expected.windows && head->owners_at == expected.owners_at &&
                       head->windows_at == expected.windows_at && head->rows_at == expected.rows_at &&
                       std::uint64_t(info.st_size) == expected.rows_at;
-    munmap(head, page);
+    munmap(head, page_bytes);
     if (!good) return refuse(EPROTO);
     auto *whole = static_cast<counts_header *>(map_part(fd, expected.rows_at, 0));
     if (!whole) return refuse(errno);

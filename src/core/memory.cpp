@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The global heap, registrations, and the two kinds of address.
+#include "base/pages.hpp"
 #include "core/extents.hpp"
 #include "core/transfer.hpp"
 #include "shm/careful_memory.hpp"
@@ -83,7 +84,6 @@ bool accessible(const void *memory, std::size_t bytes)
     auto begin = reinterpret_cast<std::uintptr_t>(memory), end = begin + bytes;
     if (end < begin) return false;
     if (bytes > quick_to_look_at && !shm::all_mapped(begin, bytes)) return false;
-    constexpr std::uintptr_t page = 4096;
     constexpr std::size_t at_once = 256;
     std::array<iovec, at_once> from;
     std::array<char, at_once> bytes_read;
@@ -91,8 +91,8 @@ bool accessible(const void *memory, std::size_t bytes)
         std::size_t n = 0;
         for (; n < at_once && at < end; ++n) {
             from[n] = {reinterpret_cast<void *>(at), 1};
-            const std::uintptr_t step = bytes > quick_to_look_at ? 256 * page : page;
-            const std::uintptr_t next = (at & ~(page - 1)) + step;
+            const std::uintptr_t step = bytes > quick_to_look_at ? 256 * page_bytes : page_bytes;
+            const std::uintptr_t next = (at & ~(page_bytes - 1)) + step;
             at = next >= end && at < end - 1 ? end - 1 : next;
         }
         iovec to{bytes_read.data(), n};

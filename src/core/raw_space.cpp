@@ -3,6 +3,7 @@
 #include "core/raw_space.hpp"
 
 #include "base/copy.hpp"
+#include "base/pages.hpp"
 #include "core/engine.hpp"
 
 #include <algorithm>

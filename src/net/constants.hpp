@@ -48,7 +48,6 @@ inline constexpr std::size_t short_packet = 512; // the same without room for mo
 // less, one of 60 KB half. A datagram has most_fragments at most (MAX_SKB_FRAGS), a page each, or what was copied in a
 // row.
 inline constexpr std::size_t least_lent = 20 * 1024;
-inline constexpr std::size_t page_bytes = 4096; // the least there is: larger ones are fewer
 inline constexpr std::size_t most_fragments = 17;
 inline constexpr std::size_t most_spliced = 16; // pages that splice() hands over to a socket at once
 // How many those take that are copied: they lie behind each other in blocks of 32 KB, of which nobody knows how much is

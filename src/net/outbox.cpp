@@ -2,6 +2,7 @@
 #include "net/outbox.hpp"
 
 #include "base/copy.hpp"
+#include "base/pages.hpp"
 #include "net/packet.hpp"
 
 #include <cstddef>

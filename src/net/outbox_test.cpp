@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/outbox.hpp"
 
+#include "base/pages.hpp"
 #include "net/packet.hpp"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "base/pages.hpp"
 #include "net/send_pieces.hpp"
 
 #include <algorithm>

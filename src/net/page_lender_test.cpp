@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/page_lender.hpp"
 
+#include "base/pages.hpp"
 #include "net/send_pieces.hpp"
 #include "net/udp_socket.hpp"
 

@@ -2,6 +2,7 @@
 #include "net/socket_io.hpp"
 
 #include "base/log.hpp"
+#include "base/pages.hpp"
 #include "net/send_pieces.hpp"
 #include "net/socket_filter.hpp"
 #include "net/train.hpp"

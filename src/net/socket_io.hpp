@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/copy.hpp"
+#include "base/pages.hpp"
 #include "net/express_socket.hpp"
 #include "net/page_lender.hpp"
 #include "net/port.hpp"

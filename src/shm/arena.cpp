@@ -2,6 +2,7 @@
 #include "shm/arena.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/pages.hpp"
 #include "base/resize.hpp"
 #include "shm/heap.hpp"
 #include "shm/segments.hpp"
@@ -21,29 +22,26 @@
 namespace onesea::shm {
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t huge_page = 2u << 20;
 
-constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
-
 // The page of control words, with the short lane; the lane's cells, the ring's data.
-constexpr std::uint64_t lane_control_at = page / 2;
+constexpr std::uint64_t lane_control_at = page_bytes / 2;
 constexpr std::uint64_t short_lane_at = lane_control_at + sizeof(lane_control);
-constexpr std::uint64_t short_cells_at = page - short_lane_cells * sizeof(cell);
-constexpr std::uint64_t ring_data_at = page + lane_cells * sizeof(cell);
-constexpr std::uint64_t stage_stride = page + stage_places * stage_piece;
-static_assert(sizeof(stage_control) <= page);
+constexpr std::uint64_t short_cells_at = page_bytes - short_lane_cells * sizeof(cell);
+constexpr std::uint64_t ring_data_at = page_bytes + lane_cells * sizeof(cell);
+constexpr std::uint64_t stage_stride = page_bytes + stage_places * stage_piece;
+static_assert(sizeof(stage_control) <= page_bytes);
 static_assert(sizeof(ring_control) <= lane_control_at && short_lane_at + sizeof(lane_control) <= short_cells_at);
 
 // The places of the parts follow from the capacities; `bytes` comes last.
 void lay_out(arena_header &h)
 {
-    h.slot_stride = round_up(sizeof(slot), page) + segment_table_bytes();
+    h.slot_stride = page_up(sizeof(slot)) + segment_table_bytes();
     h.ring_stride = ring_data_at + h.tuning.of(path_kind::shm).window;
-    h.heap_stride = round_up(heap_meta_bytes(h.heap_bytes), page) + round_up(h.heap_bytes, page);
+    h.heap_stride = page_up(heap_meta_bytes(h.heap_bytes)) + page_up(h.heap_bytes);
     h.nodes_at = round_up(sizeof(arena_header), 64);
     h.ranks_at = round_up(h.nodes_at + node_table::bytes(h.nodes), 64);
-    h.slots_at = round_up(h.ranks_at + rank_table::bytes(h.rank_capacity), page);
+    h.slots_at = page_up(h.ranks_at + rank_table::bytes(h.rank_capacity));
     h.stages_at = h.slots_at + h.slots * h.slot_stride;
     h.rings_at = h.stages_at + h.slots * stage_stride;
     h.heaps_at = round_up(h.rings_at + std::uint64_t(h.slots) * h.slots * h.ring_stride, huge_page);
@@ -65,7 +63,7 @@ void fill(arena_header &h, const arena_plan &plan)
     h.starters = plan.slots;
     h.ranks_on_machine = plan.ranks_on_machine;
     h.pid_space = pid_space();
-    h.heap_bytes = round_up(plan.heap_bytes ? plan.heap_bytes : default_heap_bytes(plan.ranks_on_machine), page);
+    h.heap_bytes = page_up(plan.heap_bytes ? plan.heap_bytes : default_heap_bytes(plan.ranks_on_machine));
     lay_out(h);
 }
 
@@ -74,7 +72,7 @@ void fill(arena_header &h, const arena_plan &plan)
 // write it there, for each process of the node that dies.
 void *map_shared(int fd, std::uint64_t bytes, std::uint64_t at = 0)
 {
-    const std::uint64_t room = round_up(bytes, page) + huge_page;
+    const std::uint64_t room = page_up(bytes) + huge_page;
     void *reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED) return MAP_FAILED;
     auto *const first = static_cast<std::byte *>(reserved), *const end = first + room;
@@ -86,7 +84,7 @@ void *map_shared(int fd, std::uint64_t bytes, std::uint64_t at = 0)
         errno = error;
         return MAP_FAILED;
     }
-    auto *const behind = begin + round_up(bytes, page);
+    auto *const behind = begin + page_up(bytes);
     if (begin != first) munmap(first, std::size_t(begin - first));
     if (behind != end) munmap(behind, std::size_t(end - behind));
     madvise(mapped, bytes, MADV_DONTDUMP);
@@ -97,14 +95,14 @@ void *map_shared(int fd, std::uint64_t bytes, std::uint64_t at = 0)
 
 std::uint64_t default_heap_bytes(unsigned ranks_on_machine)
 {
-    std::uint64_t memory = std::uint64_t(sysconf(_SC_PHYS_PAGES)) * std::uint64_t(sysconf(_SC_PAGESIZE));
+    std::uint64_t memory = memory_of_machine(_SC_PHYS_PAGES);
     for (const auto resource :
          {RLIMIT_AS, RLIMIT_FSIZE}) { // ulimit -v, -f: each process maps the heaps of all, and more
         rlimit most{};
         if (getrlimit(resource, &most) == 0) memory = std::min<std::uint64_t>(memory, most.rlim_cur / 4);
     }
     std::uint64_t share = memory / std::max(1u, ranks_on_machine);
-    return std::clamp<std::uint64_t>(share, 64u << 20, max_heap_bytes) / page * page;
+    return std::clamp<std::uint64_t>(share, 64u << 20, max_heap_bytes) / page_bytes * page_bytes;
 }
 
 std::uint64_t pid_space()
@@ -241,7 +239,7 @@ slot &arena::slot_at(unsigned index) const
 
 std::byte *arena::segments(unsigned index) const
 {
-    return at(header_->slots_at + index * header_->slot_stride + round_up(sizeof(slot), page));
+    return at(header_->slots_at + index * header_->slot_stride + page_up(sizeof(slot)));
 }
 
 ring_control &arena::ring(unsigned to, unsigned from) const
@@ -262,7 +260,7 @@ lane_control &arena::lane(unsigned to, unsigned from) const
 
 cell *arena::cells(unsigned to, unsigned from) const
 {
-    return reinterpret_cast<cell *>(reinterpret_cast<std::byte *>(&ring(to, from)) + page);
+    return reinterpret_cast<cell *>(reinterpret_cast<std::byte *>(&ring(to, from)) + page_bytes);
 }
 
 lane_control &arena::short_lane(unsigned to, unsigned from) const
@@ -280,7 +278,7 @@ stage_control &arena::stage(unsigned index) const
     return *reinterpret_cast<stage_control *>(at(header_->stages_at + index * stage_stride));
 }
 
-std::byte *arena::stage_data(unsigned index) const { return reinterpret_cast<std::byte *>(&stage(index)) + page; }
+std::byte *arena::stage_data(unsigned index) const { return reinterpret_cast<std::byte *>(&stage(index)) + page_bytes; }
 
 std::byte *arena::heap_meta(unsigned index) const
 {
@@ -290,7 +288,7 @@ std::byte *arena::heap_meta(unsigned index) const
 
 std::byte *arena::heap_data(unsigned index) const
 {
-    return heap_meta(index) + round_up(heap_meta_bytes(header_->heap_bytes), page);
+    return heap_meta(index) + page_up(heap_meta_bytes(header_->heap_bytes));
 }
 
 std::optional<unsigned> arena::slot_of_memory(const void *address) const
@@ -319,7 +317,7 @@ void arena::ask_for_huge_pages(unsigned index) const
 std::uint64_t arena::show_in_core_files(unsigned index, std::uint64_t bytes) const
 {
     const auto heap = reinterpret_cast<std::uintptr_t>(heap_data(index));
-    const std::uintptr_t whole = heap + round_up(header_->heap_bytes, page);
+    const std::uintptr_t whole = heap + page_up(header_->heap_bytes);
     const std::uintptr_t end = std::min<std::uintptr_t>(whole, round_up(heap + bytes, huge_page));
     madvise(reinterpret_cast<void *>(heap), end - heap, MADV_DODUMP);
     return end - heap;

@@ -3,6 +3,7 @@
 
 #include "base/copy.hpp"
 #include "base/descriptor.hpp"
+#include "base/pages.hpp"
 #include "base/resize.hpp"
 #include "shm/native.hpp"
 
@@ -23,8 +24,7 @@ namespace {
 
 constexpr std::size_t long_read = 16 * 1024; // bytes; from there on through the pipe
 constexpr int pipe_bytes = 256 * 1024;
-constexpr std::uint64_t page = 4096;
-constexpr std::size_t area_bytes = careful_memory::bounce_bytes + page; // each of the two; from any offset in a page
+constexpr std::size_t area_bytes = careful_memory::bounce_bytes + page_bytes; // each of the two; from any offset on
 constexpr std::size_t memory_bytes = 2 * area_bytes;
 
 void *pointer(std::uint64_t address) { return reinterpret_cast<void *>(address); }
@@ -43,7 +43,7 @@ bool word_writable(std::uint64_t address)
 
 bool all_mapped(std::uint64_t address, std::uint64_t bytes)
 {
-    const std::uint64_t first = address & ~(page - 1);
+    const std::uint64_t first = address & ~(page_bytes - 1);
     return msync(pointer(first), address + bytes - first, MS_ASYNC) == 0; // looks at the map, and writes nothing
 }
 
@@ -93,7 +93,7 @@ int careful_memory::from_file(std::size_t at, std::uint64_t to, std::size_t byte
 int careful_memory::write(std::uint64_t to, const void *from, std::size_t bytes)
 {
     for (std::size_t done = 0; done < bytes;) {
-        const std::size_t n = std::min(bounce_bytes, bytes - done), at = (to + done) % page;
+        const std::size_t n = std::min(bounce_bytes, bytes - done), at = (to + done) % page_bytes;
         copy_bytes(memory_ + at, static_cast<const std::byte *>(from) + done, n);
         if (int s = from_file(at, to + done, n)) return s;
         done += n;
@@ -171,7 +171,7 @@ int careful_memory::read(void *to, std::uint64_t from, std::size_t bytes)
     }
     const bool by_pipe = bytes >= long_read && !copies_slowly(to, pointer(from));
     for (std::size_t done = by_pipe ? read_by_pipe(to, from, bytes) : 0; done < bytes;) {
-        const std::size_t at = (from + done) % page;
+        const std::size_t at = (from + done) % page_bytes;
         const ssize_t n = pwrite(fd_, pointer(from + done), std::min(bounce_bytes, bytes - done), off_t(at));
         if (n <= 0) return SEA_ERR_ADDRESS;
         copy_bytes(static_cast<std::byte *>(to) + done, memory_ + at, std::size_t(n));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/heap.hpp"
 
+#include "base/pages.hpp"
 #include "shm/arena.hpp"
 
 #include <algorithm>
@@ -41,7 +42,6 @@ size_class class_that_fits(std::uint32_t length)
 }
 
 constexpr std::uint64_t control_bytes = 8192;
-constexpr std::uint64_t page_up(std::uint64_t n) { return (n + 4095) / 4096 * 4096; }
 
 } // namespace
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.hpp"
 #include "base/copy.hpp"
+#include "base/pages.hpp"
 #include "base/wide_copy.hpp"
 
 #include <algorithm>

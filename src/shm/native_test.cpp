@@ -2,6 +2,7 @@
 #include "shm/native.hpp"
 
 #include "base/copy.hpp"
+#include "base/pages.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/segments.hpp"
 
+#include "base/pages.hpp"
+
 #include <algorithm>
 
 namespace onesea::shm {
@@ -8,7 +10,6 @@ namespace {
 
 constexpr std::uint64_t slice_bytes = std::uint64_t(1) << slice_shift;
 constexpr std::uint32_t removed_slice = std::uint32_t(1) << 31;
-constexpr std::uint64_t page_up(std::uint64_t n) { return (n + 4095) / 4096 * 4096; }
 
 } // namespace
 

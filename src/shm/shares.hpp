@@ -11,6 +11,8 @@
 // process has ended. Both words carry the number of the opening, so one who comes late takes nothing of a later one.
 #pragma once
 
+#include "base/pages.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -29,11 +31,7 @@ struct share_words {
 inline constexpr std::uint32_t shares_failed = 1u << 31; // the last one that it took: it takes no more
 
 // How a range is cut; the last one may be shorter.
-inline std::uint64_t share_of(std::uint64_t bytes)
-{
-    constexpr std::uint64_t page = 4096;
-    return std::clamp((bytes / 2 + page - 1) / page * page, least_share, most_share);
-}
+inline std::uint64_t share_of(std::uint64_t bytes) { return std::clamp(page_up(bytes / 2), least_share, most_share); }
 
 struct share {
     std::uint64_t from = 0, bytes = 0; // of the range

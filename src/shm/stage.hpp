@@ -19,6 +19,7 @@
 // One thread at a time writes, and one reads; wanted() is for any thread of the writing process.
 #pragma once
 
+#include "base/pages.hpp"
 #include "shm/shares.hpp"
 
 #include <algorithm>
@@ -62,8 +63,7 @@ struct alignas(64) stage_control {
 // How an order is cut: short ones in several pieces, too, so that both sides have something to do.
 inline std::size_t stage_piece_of(std::uint64_t bytes)
 {
-    constexpr std::size_t page = 4096;
-    return std::min<std::size_t>(stage_piece, (bytes / 4 + page - 1) / page * page + (bytes < 4 ? page : 0));
+    return std::min<std::size_t>(stage_piece, page_up(bytes / 4) + (bytes < 4 ? page_bytes : 0));
 }
 
 inline std::uint64_t stage_label(std::uint64_t piece, std::uint32_t order)
