@@ -3,31 +3,15 @@
 // socket (socket_io), or one of a simulated network, so that the same code runs over both.
 #pragma once
 
+#include "net/endpoint.hpp"
 #include "net/link.hpp"
 #include "net/net_transport.hpp"
 
 #include <algorithm>
-#include <netinet/in.h>
 #include <span>
 #include <vector>
 
 namespace onesea::net {
-
-bool is_v4(const peer_address &a);
-
-// A peer's socket address as the kernel wants it.
-struct endpoint {
-    union {
-        sockaddr_in v4;
-        sockaddr_in6 v6;
-        sockaddr any;
-    };
-    socklen_t size = 0;
-
-    endpoint() : v6{} {}
-    explicit endpoint(const peer_address &a);
-    bool operator==(const endpoint &other) const;
-};
 
 // Which datagrams may come in at all.
 struct entry_rules {

@@ -21,7 +21,6 @@ namespace onesea::net {
 namespace {
 
 constexpr unsigned long_empty = 32; // looks
-constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 // These three are without the C library's preparations for a thread that is cancelled meanwhile, which cost a twentieth
 // of the call.
@@ -72,32 +71,6 @@ std::size_t as_iovecs(std::span<const datagram> group, iovec *pieces)
 }
 
 } // namespace
-
-bool is_v4(const peer_address &a) { return std::memcmp(a.address, v4_prefix, sizeof v4_prefix) == 0; }
-
-endpoint::endpoint(const peer_address &a) : v6{}
-{
-    if (is_v4(a)) {
-        v4 = {};
-        v4.sin_family = AF_INET;
-        v4.sin_port = htons(a.port);
-        std::memcpy(&v4.sin_addr, a.address + 12, 4);
-        size = sizeof v4;
-    } else {
-        v6.sin6_family = AF_INET6;
-        v6.sin6_port = htons(a.port);
-        v6.sin6_scope_id = a.scope;
-        std::memcpy(&v6.sin6_addr, a.address, 16);
-        size = sizeof v6;
-    }
-}
-
-bool endpoint::operator==(const endpoint &o) const
-{
-    if (any.sa_family != o.any.sa_family) return false;
-    if (any.sa_family == AF_INET) return v4.sin_port == o.v4.sin_port && v4.sin_addr.s_addr == o.v4.sin_addr.s_addr;
-    return v6.sin6_port == o.v6.sin6_port && std::memcmp(&v6.sin6_addr, &o.v6.sin6_addr, 16) == 0;
-}
 
 socket_io::socket_io(int fd, bool name_sources)
     : fd_(fd), name_sources_(name_sources),

@@ -3,6 +3,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
+#include "net/endpoint.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -19,30 +20,11 @@
 namespace onesea::net {
 namespace {
 
-constexpr std::uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
 ip_address from_v4(const in_addr &a)
 {
     ip_address result;
-    std::memcpy(result.bytes, v4_prefix, sizeof v4_prefix);
-    std::memcpy(result.bytes + sizeof v4_prefix, &a, 4);
+    map_v4(a, &result.bytes);
     return result;
-}
-
-socklen_t to_sockaddr(const ip_address &address, sockaddr_storage *result)
-{
-    *result = {};
-    if (address.is_v4()) {
-        auto *in = reinterpret_cast<sockaddr_in *>(result);
-        in->sin_family = AF_INET;
-        std::memcpy(&in->sin_addr, address.bytes + 12, 4);
-        return sizeof *in;
-    }
-    auto *in6 = reinterpret_cast<sockaddr_in6 *>(result);
-    in6->sin6_family = AF_INET6;
-    in6->sin6_scope_id = address.scope;
-    std::memcpy(&in6->sin6_addr, address.bytes, 16);
-    return sizeof *in6;
 }
 
 // What the kernel gives, doubled by it for its own bookkeeping. The forced form ignores the system's limit and needs
@@ -79,15 +61,13 @@ std::uint32_t mtu_of(const char *name)
 
 int bind_and_tune(int fd, const ip_address &address, std::size_t buffer_bytes, udp_socket *result)
 {
-    sockaddr_storage where;
-    socklen_t size = to_sockaddr(address, &where);
+    endpoint where(address.bytes, 0, address.scope);
     int on = 1;
-    if (bind(fd, reinterpret_cast<sockaddr *>(&where), size) != 0) return errno;
+    if (bind(fd, &where.any, where.size) != 0) return errno;
     // For a second, connected one. After bind(): before it, the kernel may choose a port that another rank has.
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) return errno;
-    if (getsockname(fd, reinterpret_cast<sockaddr *>(&where), &size) != 0) return errno;
-    result->port = ntohs(address.is_v4() ? reinterpret_cast<sockaddr_in *>(&where)->sin_port
-                                         : reinterpret_cast<sockaddr_in6 *>(&where)->sin6_port);
+    if (getsockname(fd, &where.any, &where.size) != 0) return errno;
+    result->port = where.port();
     result->receive_bytes = set_buffer(fd, SO_RCVBUF, SO_RCVBUFFORCE, buffer_bytes);
     result->send_bytes = set_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE, buffer_bytes);
     result->gro = setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
@@ -103,12 +83,12 @@ int bind_and_tune(int fd, const ip_address &address, std::size_t buffer_bytes, u
 
 } // namespace
 
-bool ip_address::is_v4() const { return std::memcmp(bytes, v4_prefix, sizeof v4_prefix) == 0; }
+bool ip_address::is_v4() const { return net::is_v4(bytes); }
 
 bool ip_address::is_loopback() const
 {
     constexpr std::uint8_t v6_loopback[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    return is_v4() ? bytes[12] == 127 : std::memcmp(bytes, v6_loopback, 16) == 0;
+    return is_v4() ? bytes[v4_at] == 127 : std::memcmp(bytes, v6_loopback, 16) == 0;
 }
 
 bool parse_ip(std::string_view text, ip_address *result)
@@ -134,7 +114,7 @@ std::string to_string(const ip_address &address)
 {
     char text[INET6_ADDRSTRLEN] = {};
     if (address.is_v4())
-        inet_ntop(AF_INET, address.bytes + 12, text, sizeof text);
+        inet_ntop(AF_INET, address.bytes + v4_at, text, sizeof text);
     else
         inet_ntop(AF_INET6, address.bytes, text, sizeof text);
     char name[IF_NAMESIZE];
