@@ -2,6 +2,7 @@
 // A part: locks, chains, and the calls on a key. The calls on iterators and on the whole are in table_part_scan.cpp.
 #include "base/clock.hpp"
 #include "base/copy.hpp"
+#include "base/robust_mutex.hpp"
 #include "base/transport.hpp"
 #include "data/crc64.hpp"
 #include "data/table_guard.hpp"
@@ -18,16 +19,6 @@ namespace {
 
 constexpr nanoseconds lock_slice = 100'000'000; // a waiter looks so often whether the part is still there
 constexpr nanoseconds short_while = 20'000;     // of who may not wait
-
-void format_mutex(pthread_mutex_t *mutex)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(mutex, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
 
 int lock_for(pthread_mutex_t *mutex, nanoseconds limit)
 {
@@ -67,7 +58,7 @@ std::uint64_t table_part::make(part_memory &memory, const part_shape &shape)
     part->index = shape.index;
     part->slots = shape.slots;
     for (part_stripe &s : part->stripes) {
-        format_mutex(&s.mutex);
+        make_robust(&s.mutex);
         s.number = 1;
     }
     word_at(&part->magic).store(part_magic, std::memory_order_release);

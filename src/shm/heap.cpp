@@ -2,6 +2,7 @@
 #include "shm/heap.hpp"
 
 #include "base/pages.hpp"
+#include "base/robust_mutex.hpp"
 #include "shm/arena.hpp"
 
 #include <algorithm>
@@ -103,12 +104,7 @@ heap::heap(std::byte *meta) : control_(reinterpret_cast<control *>(meta))
 void heap::format(std::byte *meta, std::uint64_t bytes)
 {
     auto *c = new (meta) control{};
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&c->mutex, &attributes);
-    pthread_mutexattr_destroy(&attributes);
+    make_robust(&c->mutex);
     c->granules = std::uint32_t(bytes / heap_granule);
     c->high = first_granule;
     heap h(meta);
