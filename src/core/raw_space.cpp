@@ -206,6 +206,10 @@ int sea_raw_close(void)
     e.arena.slot_at(e.slot).raw_open.store(0, std::memory_order_seq_cst);
     e.raw->open = false;
     std::vector<bool> passed;
-    return wait(
+    const int s = wait(
         lock, [&] { return e.shm->nobody_copies(&passed); }, thread_deadline(), 1'000'000); // a copy rings no bell
+    return told_by_name(s, [&] {
+        const auto slot = unsigned(std::find(passed.begin(), passed.end(), false) - passed.begin());
+        return fmt::format("sea_raw_close: rank {} still reads or writes there", int(e.arena.slot_at(slot).rank));
+    });
 }
