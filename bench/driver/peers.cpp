@@ -129,8 +129,8 @@ void find_one(std::vector<peer> &found, const std::string &name, const std::stri
     const auto program = in_path(launcher);
     const auto built = [&](const char *kind) { return find_own_program("onesea-bench-peer-" + name + "-" + kind); };
     const auto rma = built("rma"), pingpong = built("pingpong"), empty = built("empty");
-    const auto collectives = built("collectives");
-    if (!program || !rma || !pingpong || !empty || !collectives) {
+    const auto collectives = built("collectives"), patterns = built("patterns");
+    if (!program || !rma || !pingpong || !empty || !collectives || !patterns) {
         progress(
             name + " is left out: " +
             (program ? "its programs were not built (no mpicc." + name + " then)" : launcher + " is not installed"));
@@ -141,7 +141,8 @@ void find_one(std::vector<peer> &found, const std::string &name, const std::stri
         progress(name + " is left out: " + launcher + " --version fails: " + version.err);
         return;
     }
-    found.push_back({name, first_match(version.out, pattern), *program, *rma, *pingpong, *empty, *collectives});
+    found.push_back(
+        {name, first_match(version.out, pattern), *program, *rma, *pingpong, *empty, *collectives, *patterns});
 }
 
 int free_port()

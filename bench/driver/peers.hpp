@@ -13,8 +13,8 @@ namespace bench {
 
 struct peer {
     std::string name, version;
-    std::string launcher;                          // full name of its mpiexec
-    std::string rma, pingpong, empty, collectives; // our programs built with its compiler
+    std::string launcher;                                    // full name of its mpiexec
+    std::string rma, pingpong, empty, collectives, patterns; // our programs built with its compiler
 
     // Its launcher with `ranks` ranks of a program; path "net": TCP over the loopback even inside this machine.
     command launch(int ranks, const std::string &path, const std::vector<std::string> &program) const;

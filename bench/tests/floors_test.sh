@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# floors_test.sh FLOORS: every floor gives one positive figure whose tail is no better than its median; wrong names and
-# sizes are refused.
+# floors_test.sh FLOORS PATTERNS: every floor gives one positive figure whose tail is no better than its median, and the
+# one of patterns the figures of all its streams; wrong names and sizes are refused.
 set -euo pipefail
-floors=$1
+floors=$1 patterns=$2
 failures=0
 fail() { echo "FAILED: $*" >&2 && failures=$((failures + 1)); }
 
@@ -29,4 +29,31 @@ for wrong in a,b,127.0.0.1 a,b,c,d no-such-namespace,b,127.0.0.1,127.0.0.1 a,b,1
     ! "$floors" --ms 5 --cable "$wrong" udp_rtt >/dev/null 2>&1 || fail "cable '$wrong' was accepted"
 done
 ! "$floors" >/dev/null 2>&1 || fail "no floor was accepted"
+
+for pattern in one:1 both:2 out:7 in:7; do
+    for size in 1000 65536 1048576; do
+        out=$("$patterns" "${pattern%:*}" $size 50) || fail "${pattern%:*} of $size: exit code $?"
+        awk -v streams="${pattern#*:}" -v size=$size '
+            $1 == "result" && $3 == "bandwidth_gbs" && $4 == size && $7 == streams { gbs[$2] = $5 }
+            END {
+                off = gbs["total"] - streams * gbs["mean"]
+                exit !(gbs["slowest"] > 0 && gbs["slowest"] <= gbs["mean"] && off * off < 1e-6 * gbs["total"] ^ 2)
+            }' <<<"$out" || fail "$pattern of $size: $out"
+    done
+done
+for wrong in 'round 8 5' 'one 0 5' 'one 8 0' 'one 8' 'one 8 5 5' ''; do
+    ! "$patterns" $wrong >/dev/null 2>&1 || fail "the pattern '$wrong' was accepted"
+done
+
+# One process of a pattern is lost: the others do not wait for it.
+"$patterns" in 65536 60000 >/dev/null 2>&1 &
+origin=$! child=
+for ((i = 0; i < 500; i++)); do
+    read -r child _ <"/proc/$origin/task/$origin/children" || true
+    [[ ! $child ]] || break
+    sleep 0.01
+done
+kill -KILL "$child" || fail "there are no processes of a pattern"
+status=0 && wait "$origin" || status=$?
+((status == 1)) || fail "a lost process: exit code $status"
 exit $((failures > 0))

@@ -64,11 +64,6 @@ def check_coverage(figures, name, path):
                 assert beside & {"udp_stream_gso", "memcpy"} and "put" in beside, f"no floor beside {figure}"
             if figure["case"] in ("is_s", "is_a", "cg_s", "cg_a"):
                 assert figure["metric"] == "time_s" and figure["ranks"] >= 1, figure
-    elif name == "patterns":
-        for case in ("both", "out", "in"):
-            assert (case, "net", "waiting", "bandwidth_gbs") in seen, f"{case} is missing from {sorted(seen)}"
-            assert (case + "_slowest", "net", "waiting", "bandwidth_gbs") in seen, f"{case} says nothing of fairness"
-        assert all(f["against"] for f in figures), "a figure stands alone"
     elif name == "dsm":
         for case in ("read", "write", "write_fence", "write_b"):
             for path in ("shm", "net"):
@@ -106,6 +101,25 @@ def check_coverage(figures, name, path):
         assert {f["case"] for f in figures} & {"init", "plain"}, seen
 
 
+def check_patterns(figures, stderr):
+    wanted = [("one", 2), *((case + what, ranks) for case, ranks in (("both", 2), ("out", 8), ("in", 8))
+                            for what in ("", "_slowest"))]
+    assert [(f["case"], f["ranks"], f["bytes"]) for f in figures] == [(*w, 1 << 20) for w in wanted], figures
+    own = lambda case: {} if case == "one" else {"mean_pair" if "slowest" in case else "one_pair": "own"}
+    for f in figures:
+        assert (f["path"], f["target"], f["metric"]) == ("net", "waiting", "bandwidth_gbs"), f
+        beside = {r["name"]: r["kind"] for r in f["against"]}
+        peers = {name for name, kind in beside.items() if kind == "peer"}
+        assert beside == {"tcp": "floor", **own(f["case"]), **dict.fromkeys(peers, "peer")}, f
+        check_peers(f, peers, stderr, f"{f['case'].split('_')[0]} of 1 MB")
+
+
+def check_peers(figure, beside, stderr, what):
+    """One that is not installed or failed is told of on stderr."""
+    for peer in ("mpich", "openmpi"):
+        assert peer in beside or f"{peer} is left out" in stderr or f"  {peer} {what}" in stderr, figure
+
+
 def check_collectives(figures, stderr, flags):
     sizes = {"exchange": (8, 4096), "barrier": (0,), "allgather": (1024,), "allreduce": (8, 8192), "alltoall": (1024,),
              "broadcast": (8, 65536), "neighbors": (8, 4096)}
@@ -120,9 +134,18 @@ def check_collectives(figures, stderr, flags):
         floor = [name for name, kind in beside.items() if kind == "floor"]
         has_floor = f["case"] == "exchange" and (f["path"] != "cable" or f["bytes"] <= 1472)
         assert floor == ([floors[f["path"]]] if has_floor else []), f
-        for peer in () if "--no-peers" in flags else ("mpich", "openmpi"):
-            # One that is not installed or failed is told of on stderr.
-            assert beside.get(peer) == "peer" or f"{peer} is left out" in stderr or f"  {peer} {f['path']}@" in stderr, f
+        if "--no-peers" not in flags:
+            check_peers(f, [name for name, kind in beside.items() if kind == "peer"], stderr, f"{f['path']}@")
+
+
+def check_part(onesea):
+    """One case alone, without other software: nothing else is shown, though the stream of one pair is measured."""
+    result = subprocess.run([onesea, "bench", "patterns", "--quick", "--json", "--no-peers", "--case", "both", *ENOUGH],
+                            capture_output=True, text=True, timeout=60)
+    figures = [check_figure(line, "patterns") for line in result.stdout.splitlines()]
+    beside = [(f["case"], [r["name"] for r in f["against"]]) for f in figures]
+    assert result.returncode == 0, result.stderr
+    assert beside == [("both", ["tcp", "one_pair"]), ("both_slowest", ["tcp", "mean_pair"])], beside
 
 
 def check_haste(onesea):
@@ -169,6 +192,8 @@ def main(onesea, name, *flags):
         figures = [check_figure(line, name) for line in result.stdout.splitlines()]
         if name == "collectives":
             check_collectives(figures, result.stderr, flags)
+        elif name == "patterns":
+            check_patterns(figures, result.stderr)
         else:
             check_coverage(figures, name, path)
         assert (Path(folder) / f"{name}.json").read_text() == result.stdout
@@ -187,6 +212,8 @@ def main(onesea, name, *flags):
         assert result.returncode == 1 and "stdout cannot be written" in result.stderr, f"lost help: {result}"
     if name == "acp":
         check_haste(onesea)
+    if name == "patterns":
+        check_part(onesea)
     print(f"{len(figures)} figures in {seconds:.1f} s")
 
 
