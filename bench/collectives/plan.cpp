@@ -26,7 +26,10 @@ const std::vector<kind> &kinds()
         {"barrier", {0}, {0}, 8},
         {"allgather", {8, kb, 16 * kb}, {kb}, 8},
         {"allreduce", {8, 8 * kb}, {8, 8 * kb}, 8},
+        {"reduce_scatter", {8, 8 * kb}, {kb}, 8},
+        {"scan", {8, 8 * kb}, {8}, 8},
         {"alltoall", {kb}, {kb}, 8},
+        {"alltoallv", {kb}, {kb}, 8},
         {"broadcast", {8, 64 * kb}, {8, 64 * kb}, 8},
         {"neighbors", {8, 4 * kb}, {8, 4 * kb}, 4},
     };

@@ -8,6 +8,9 @@
  *              step goes to one of two places in turn: a rank that is a step ahead overwrites nothing that is read
  *   barrier    sea_barrier()
  *   allgather  BYTES of each rank     allreduce  the sum of BYTES of doubles     alltoall  BYTES for each pair
+ *   alltoallv  the same with parts of different lengths (uneven_part()), BYTES in the mean
+ *   reduce_scatter  sums of which each rank gets BYTES of doubles
+ *   scan       sums of BYTES of doubles, in turn over the ranks before and over those behind, so that none runs ahead
  *   broadcast  BYTES; every rank is the root in turn, so that none can run ahead of the others
  *   neighbors  a step of a graph that joins each rank with the one before and the one after it (two ranks: with the
  *              other one), BYTES along each edge
@@ -16,6 +19,7 @@
  */
 #define _GNU_SOURCE
 #include <onesea.h>
+#include <onesea/collective.h>
 #include <onesea/neighbors.h>
 
 #include "measure/measure.h"
@@ -34,6 +38,8 @@ struct group {
     sea_addr memory[RANKS_MAX]; /* of each rank: a counter, and two places for what an exchange brings */
     sea_counter sent, *arrived;
     uint64_t exchanged; /* since the start */
+    size_t in_bytes[RANKS_MAX], out_bytes[RANKS_MAX];
+    sea_team backward; /* all ranks, the last one first */
     sea_neighbors graph;
     sea_neighbor edges[2];
     int degree;
@@ -110,18 +116,83 @@ static void allreduce(void *context)
     check(sea_allreduce(SEA_TEAM_WORLD, g->in, g->out, g->bytes / sizeof(double), SEA_DOUBLE, SEA_SUM), "allreduce");
 }
 
-static int sum_came(const struct group *g)
+/* All of the doubles that should be there are the same. */
+static int has_doubles(const struct group *g, double expected)
 {
-    const double *sum = (const double *)(const void *)g->out, expected = g->ranks * (g->ranks + 1) / 2.0;
-    const size_t count = g->bytes / sizeof(double);
-    return sum[0] == expected && sum[count - 1] == expected;
+    const double *here = (const double *)(const void *)g->out;
+    return here[0] == expected && here[g->bytes / sizeof(double) - 1] == expected;
 }
+
+static int sum_came(const struct group *g) { return has_doubles(g, g->ranks * (g->ranks + 1) / 2.0); }
 
 static void alltoall(void *context)
 {
     struct group *g = context;
     check(sea_alltoall(SEA_TEAM_WORLD, g->in, g->out, g->bytes), "alltoall");
 }
+
+static void fill_parts(struct group *g)
+{
+    for (int r = 0; r < g->ranks; r++) {
+        g->in_bytes[r] = uneven_part(g->bytes, g->rank, r);
+        g->out_bytes[r] = uneven_part(g->bytes, r, g->rank);
+    }
+    fill(g->in, 2 * g->bytes * (size_t)g->ranks, g->rank);
+}
+
+static void alltoallv(void *context)
+{
+    struct group *g = context;
+    check(sea_alltoallv(SEA_TEAM_WORLD, g->in, g->in_bytes, NULL, g->out, g->out_bytes, NULL), "alltoallv");
+}
+
+static int parts_came(const struct group *g)
+{
+    size_t at = 0;
+    for (int r = 0; r < g->ranks; at += g->out_bytes[r++])
+        if (!holds(g->out + at, g->out_bytes[r], r)) return 0;
+    return 1;
+}
+
+static void fill_terms(struct group *g)
+{
+    const size_t count = g->bytes / sizeof(double);
+    for (size_t i = 0; i < count * (size_t)g->ranks; i++)
+        ((double *)(void *)g->in)[i] = (double)(g->rank + 1) * (double)(i / count + 1);
+}
+
+static void reduce_scatter(void *context)
+{
+    struct group *g = context;
+    check(sea_reduce_scatter(SEA_TEAM_WORLD, g->in, g->out, g->bytes / sizeof(double), SEA_DOUBLE, SEA_SUM),
+          "reduce_scatter");
+}
+
+static int own_sum_came(const struct group *g)
+{
+    return has_doubles(g, g->ranks * (g->ranks + 1) / 2.0 * (g->rank + 1));
+}
+
+static void open_scan(struct group *g)
+{
+    fill_doubles(g);
+    check(sea_team_split(SEA_TEAM_WORLD, 0, -g->rank, &g->backward), "team");
+}
+
+static void scan(void *context)
+{
+    struct group *g = context;
+    const sea_team team = g->turn++ % 2 == 0 ? SEA_TEAM_WORLD : g->backward;
+    check(sea_scan(team, g->in, g->out, g->bytes / sizeof(double), SEA_DOUBLE, SEA_SUM), "scan");
+}
+
+static int last_scan_came(const struct group *g)
+{
+    const int before = g->rank * (g->rank + 1) / 2, all = g->ranks * (g->ranks + 1) / 2;
+    return has_doubles(g, g->turn % 2 == 1 ? before + g->rank + 1 : all - before);
+}
+
+static void free_scan(struct group *g) { check(sea_team_free(g->backward), "end of the team"); }
 
 static void fill_out(struct group *g) { fill(g->out, g->bytes, g->rank); }
 
@@ -167,9 +238,15 @@ static const struct named {
     int (*came)(const struct group *);
     void (*end)(struct group *);
 } cases[] = {
-    {"exchange", fill_all, exchange, exchange_came, NULL},  {"barrier", NULL, barrier, nothing_comes, NULL},
-    {"allgather", fill_all, allgather, all_came, NULL},     {"allreduce", fill_doubles, allreduce, sum_came, NULL},
-    {"alltoall", fill_all, alltoall, all_came, NULL},       {"broadcast", fill_out, broadcast, first_came, NULL},
+    {"exchange", fill_all, exchange, exchange_came, NULL},
+    {"barrier", NULL, barrier, nothing_comes, NULL},
+    {"allgather", fill_all, allgather, all_came, NULL},
+    {"allreduce", fill_doubles, allreduce, sum_came, NULL},
+    {"alltoall", fill_all, alltoall, all_came, NULL},
+    {"alltoallv", fill_parts, alltoallv, parts_came, NULL},
+    {"reduce_scatter", fill_terms, reduce_scatter, own_sum_came, NULL},
+    {"scan", open_scan, scan, last_scan_came, free_scan},
+    {"broadcast", fill_out, broadcast, first_came, NULL},
     {"neighbors", open_graph, step, step_came, free_graph},
 };
 
@@ -185,7 +262,7 @@ static void run_case(struct group *g, const char *argument, double milliseconds)
 {
     char name[32];
     const struct named *c = cases, *end = cases + sizeof cases / sizeof *cases;
-    const int parts = sscanf(argument, "%31[a-z]:%zu", name, &g->bytes);
+    const int parts = sscanf(argument, "%31[a-z_]:%zu", name, &g->bytes);
     while (parts == 2 && c < end && strcmp(c->name, name) != 0) c++;
     if (parts != 2 || c == end || (c->fn == exchange && g->ranks != 2)) {
         fprintf(stderr, "onesea-bench-worker-collectives: wrong case '%s' for %d ranks\n", argument, g->ranks);
@@ -193,7 +270,7 @@ static void run_case(struct group *g, const char *argument, double milliseconds)
         return;
     }
     g->turn = 0;
-    memset(g->out, 0, g->bytes * (size_t)g->ranks);
+    memset(g->out, 0, 2 * g->bytes * (size_t)g->ranks);
     if (c->open) c->open(g);
     check(sea_barrier(SEA_TEAM_WORLD), "barrier");
     measure_together(&(struct measurement){name, METRIC_LATENCY, g->bytes, (size_t)g->ranks, milliseconds, 0, c->fn, g},
@@ -221,8 +298,8 @@ static void open_group(struct group *g, size_t room)
     g->rank = sea_rank();
     g->ranks = sea_size();
     if (g->ranks > RANKS_MAX) sea_abort(2, "onesea-bench-worker-collectives: too many ranks");
-    g->in = malloc(room * (size_t)g->ranks);
-    g->out = malloc(room * (size_t)g->ranks);
+    g->in = malloc(2 * room * (size_t)g->ranks); /* parts of different lengths take more than the mean */
+    g->out = malloc(2 * room * (size_t)g->ranks);
     if (!g->in || !g->out) sea_abort(1, "onesea-bench-worker-collectives: no memory");
     sea_addr mine;
     check(sea_heap_alloc(g->rank, PLACES + 2 * room, &mine), "heap");

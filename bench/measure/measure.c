@@ -181,3 +181,9 @@ void measure_together(const struct measurement *m, int rank, uint64_t (*agree)(u
     if (rank == 0) samples_print(&s, m->name, m->metric, m->bytes);
     samples_close(&s);
 }
+
+size_t uneven_part(size_t bytes, int from, int to)
+{
+    const size_t half = bytes / 2;
+    return from == to ? bytes : from < to ? half : bytes + half;
+}

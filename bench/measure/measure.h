@@ -55,6 +55,10 @@ struct measured measure_quietly(const struct measurement *m, measured_fn prepare
  * operation as often as the others. */
 void measure_together(const struct measurement *m, int rank, uint64_t (*agree)(uint64_t));
 
+/* Parts of different lengths for all ranks to exchange, `bytes` (an even number) in the mean: as many to oneself, half
+ * of it to those behind, half as much again to those before. */
+size_t uneven_part(size_t bytes, int from, int to);
+
 /* A sample set that a caller fills itself, where the side that may judge is not the side that calls. */
 struct samples {
     double *values;

@@ -12,10 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RANKS_MAX = 64 };
+
+struct parts {
+    int bytes[RANKS_MAX], at[RANKS_MAX];
+};
+
 struct group {
     int rank, ranks, bytes;
     uint64_t turn;
     char *in, *out;
+    struct parts in_parts, out_parts;
+    MPI_Comm backward; /* all ranks, the last one first */
     MPI_Comm graph;
 };
 
@@ -51,6 +59,36 @@ static void alltoall(void *context)
     MPI_Alltoall(g->in, g->bytes, MPI_BYTE, g->out, g->bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
+static void choose_parts(struct group *g)
+{
+    for (int r = 0, in = 0, out = 0; r < g->ranks; r++) {
+        g->in_parts.at[r] = in;
+        g->out_parts.at[r] = out;
+        in += g->in_parts.bytes[r] = (int)uneven_part((size_t)g->bytes, g->rank, r);
+        out += g->out_parts.bytes[r] = (int)uneven_part((size_t)g->bytes, r, g->rank);
+    }
+}
+
+static void alltoallv(void *context)
+{
+    struct group *g = context;
+    MPI_Alltoallv(g->in, g->in_parts.bytes, g->in_parts.at, MPI_BYTE, g->out, g->out_parts.bytes, g->out_parts.at,
+                  MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void reduce_scatter(void *context)
+{
+    struct group *g = context;
+    MPI_Reduce_scatter_block(g->in, g->out, g->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void scan(void *context)
+{
+    struct group *g = context;
+    MPI_Comm ranks = g->turn++ % 2 == 0 ? MPI_COMM_WORLD : g->backward;
+    MPI_Scan(g->in, g->out, g->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, ranks);
+}
+
 static void broadcast(void *context)
 {
     struct group *g = context;
@@ -75,8 +113,9 @@ static const struct named {
     const char *name;
     measured_fn fn;
 } cases[] = {
-    {"exchange", exchange}, {"barrier", barrier},     {"allgather", allgather}, {"allreduce", allreduce},
-    {"alltoall", alltoall}, {"broadcast", broadcast}, {"neighbors", step},
+    {"exchange", exchange},   {"barrier", barrier},     {"allgather", allgather},           {"allreduce", allreduce},
+    {"alltoall", alltoall},   {"alltoallv", alltoallv}, {"reduce_scatter", reduce_scatter}, {"scan", scan},
+    {"broadcast", broadcast}, {"neighbors", step},
 };
 
 static uint64_t agree(uint64_t value)
@@ -89,7 +128,7 @@ static void run_case(struct group *g, const char *argument, double milliseconds)
 {
     char name[32];
     const struct named *c = cases, *end = cases + sizeof cases / sizeof *cases;
-    const int parts = sscanf(argument, "%31[a-z]:%d", name, &g->bytes);
+    const int parts = sscanf(argument, "%31[a-z_]:%d", name, &g->bytes);
     while (parts == 2 && c < end && strcmp(c->name, name) != 0) c++;
     if (parts != 2 || g->bytes < 0 || c == end || (c->fn == exchange && g->ranks != 2)) {
         fprintf(stderr, "mpi_collectives: wrong case '%s' for %d ranks\n", argument, g->ranks);
@@ -97,6 +136,7 @@ static void run_case(struct group *g, const char *argument, double milliseconds)
         return;
     }
     g->turn = 0;
+    choose_parts(g);
     if (c->fn == step) open_graph(g);
     MPI_Barrier(MPI_COMM_WORLD);
     measure_together(
@@ -114,9 +154,10 @@ static char *room_for(int argc, char **argv, int from, int ranks)
         size_t bytes = colon ? strtoull(colon + 1, NULL, 10) : 0;
         most = bytes > most ? bytes : most;
     }
-    char *room = malloc(most * (size_t)ranks);
+    most *= 2 * (size_t)ranks; /* parts of different lengths take more than the mean */
+    char *room = malloc(most);
     if (!room) MPI_Abort(MPI_COMM_WORLD, 1);
-    for (size_t i = 0; i < most * (size_t)ranks / sizeof(double); i++) ((double *)(void *)room)[i] = 1;
+    for (size_t i = 0; i < most / sizeof(double); i++) ((double *)(void *)room)[i] = 1;
     return room;
 }
 
@@ -142,10 +183,13 @@ int main(int argc, char **argv)
     static struct group g;
     MPI_Comm_rank(MPI_COMM_WORLD, &g.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &g.ranks);
+    if (g.ranks > RANKS_MAX) MPI_Abort(MPI_COMM_WORLD, 2);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -g.rank, &g.backward);
     g.in = room_for(argc, argv, 5, g.ranks);
     g.out = room_for(argc, argv, 5, g.ranks);
     for (int i = 5; i < argc; i++) run_case(&g, argv[i], atof(argv[2]));
     MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_free(&g.backward);
     MPI_Finalize();
     free(g.in);
     free(g.out);
