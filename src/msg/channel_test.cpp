@@ -191,19 +191,85 @@ TEST(channel, a_request_that_is_held_back_holds_those_behind_it)
     EXPECT_EQ(one, buffer);
 }
 
-TEST(channel, notes_that_make_no_sense_are_survived)
+namespace {
+
+struct note {
+    channel_note what;
+    std::uint64_t index, id;
+    std::vector<std::byte> payload;
+};
+
+note any_note(std::mt19937_64 &dice)
+{
+    note n{channel_note(dice() % 9), dice() % 3, dice() % 3 ? 100000000 + dice() % 2 : 0, {}};
+    n.payload.resize(dice() % 25);
+    for (auto &b : n.payload) b = std::byte(dice() % 3);
+    return n;
+}
+
+bool is_of_the_channel(const member &to, const note &n)
+{
+    const bool by_receiver =
+        n.what == channel_note::open || n.what == channel_note::room || n.what == channel_note::receiver_closed;
+    return n.index == 0 && by_receiver == (to.me == 0);
+}
+
+// What the other end of the one channel might say; a room beyond what was sent is not.
+bool makes_sense(const member &to, const note &n)
+{
+    if (!is_of_the_channel(to, n)) return false;
+    std::uint64_t messages = 0;
+    switch (n.what) {
+    case channel_note::offer:
+        return n.payload.size() == 8 && n.id != 0;
+    case channel_note::room:
+        if (n.payload.size() == 16) std::memcpy(&messages, n.payload.data(), 8);
+        return n.payload.size() == 16 && messages < 1000;
+    case channel_note::data:
+    case channel_note::sender_closed:
+    case channel_note::receiver_closed:
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+// All that is said to them is that offers come to no end; the channel that there is goes on as if nothing had come.
+TEST(channel, notes_that_make_no_sense_change_nothing)
 {
     pair p;
     p.all.settle();
     std::mt19937_64 dice(5);
-    std::vector<std::byte> payload(24);
+    auto first = message(10, 1), second = message(5000, 2);
+    std::vector<std::byte> one(10), two(5000);
+    const auto waits = p.b.receive(p.to, one, nullptr);
     for (int i = 0; i < 20000; ++i) {
-        for (auto &b : payload) b = std::byte(dice() % 3);
         member &m = p.all.ranks[dice() % 2];
-        m.table.receive(1 - m.me, std::uint8_t(dice() % 5), dice() % 3, dice() % 2 + 100000000,
-                        std::span(payload).first(dice() % 25));
+        const note n = any_note(dice);
+        if (makes_sense(m, n)) continue;
+        m.table.receive(1 - m.me, std::uint8_t(n.what), n.index, n.id, n.payload);
+        const bool refused = n.what == channel_note::offer && !is_of_the_channel(m, n);
+        for (const auto &[between, line] : p.all.lines)
+            ASSERT_EQ(refused && between == std::pair(m.me, 1 - m.me) ? 1u : 0u, line.size()) << "note " << i;
         p.all.lines.clear();
     }
+    EXPECT_EQ(1u, p.a.table.ends());
+    EXPECT_EQ(1u, p.b.table.ends());
+    EXPECT_EQ(2u, p.a.table.strangers()) << "positions 1 and 2, of which it has no sender";
+    EXPECT_EQ(3u, p.b.table.strangers());
+    EXPECT_EQ(1, p.b.status(waits));
+    const auto sent = p.a.send(p.from, first), long_one = p.a.send(p.from, second);
+    const auto last = p.b.receive(p.to, two, nullptr);
+    p.a.close(p.from);
+    p.b.close(p.to);
+    p.all.settle();
+    for (const auto op : {sent, long_one}) EXPECT_EQ(SEA_OK, p.a.status(op));
+    for (const auto op : {waits, last}) EXPECT_EQ(SEA_OK, p.b.status(op));
+    EXPECT_EQ(first, one);
+    EXPECT_EQ(second, two);
+    EXPECT_EQ(0u, p.a.table.ends() + p.b.table.ends());
 }
 
 // A receiver that wants so many messages and no more. The sender is told, though it has sent more than there is room
