@@ -47,13 +47,12 @@ int one_call(team &t, const flow &f, std::vector<std::byte> &in, std::vector<std
     });
 }
 
-// Until so many messages that came early are there and no more come.
-std::size_t early_messages(mailbox &m, std::size_t expected)
+// How many messages have come early to a member when all others wait for it.
+std::size_t early_messages(fake::job &j, int late, mailbox &m)
 {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (m.early_count(world_context) < expected && std::chrono::steady_clock::now() < limit)
+    while (!j.all_wait_but(late) && std::chrono::steady_clock::now() < limit)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return m.early_count(world_context);
 }
 
@@ -69,7 +68,7 @@ TEST_P(AheadTest, ends_when_a_late_member_would_have_to_keep_too_many_bytes)
         team t(m, c, world_context, members::of_world(f.ranks), rank);
         std::vector<std::byte> in(12 * mega), out(12 * mega);
         if (rank == f.late) {
-            EXPECT_EQ(f.messages, early_messages(m, f.messages));
+            EXPECT_EQ(f.messages, early_messages(j, f.late, m));
             for (int other = 0; other < f.ranks; ++other)
                 EXPECT_EQ(other == f.late ? 0 : f.done, done[std::size_t(other)]);
         }

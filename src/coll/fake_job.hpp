@@ -43,7 +43,7 @@ class post_office final : public courier {
 class job {
   public:
     job(int ranks, int nodes, unsigned seed)
-        : random_(seed), per_node_((ranks + nodes - 1) / nodes), alive_(ranks, true)
+        : random_(seed), per_node_((ranks + nodes - 1) / nodes), alive_(ranks, true), waited_after_(ranks, runs)
     {
         for (int r = 0; r < ranks; ++r) {
             offices_.push_back(std::make_unique<post_office>(*this, r));
@@ -72,6 +72,16 @@ class job {
         countdown_ = after;
     }
 
+    // Nothing is under way, and each of the others that live has looked since the last change and waits on.
+    bool all_wait_but(int rank)
+    {
+        std::lock_guard lock(mutex_);
+        if (!heap_.empty()) return false;
+        for (int r = 0; r < int(alive_.size()); ++r)
+            if (r != rank && alive_[std::size_t(r)] && waited_after_[std::size_t(r)] != changes_) return false;
+        return true;
+    }
+
     int sent() const { return sent_; } // messages, once run() has returned
 
   private:
@@ -91,6 +101,9 @@ class job {
     std::mt19937 random_;
     int per_node_;
     std::vector<bool> alive_;
+    static constexpr std::int64_t runs = -1;
+    std::int64_t changes_ = 0;               // messages sent, and steps of delivery
+    std::vector<std::int64_t> waited_after_; // by rank: of how many changes a wait knows that was in vain; or runs
     std::vector<int> ended_;
     int victim_ = -1, countdown_ = 0, sent_ = 0;
     std::vector<std::unique_ptr<post_office>> offices_;
@@ -99,6 +112,7 @@ class job {
 
     void deliver_one()
     {
+        ++changes_;
         std::swap(heap_[random_() % heap_.size()], heap_.back());
         parcel p = std::move(heap_.back());
         heap_.pop_back();
@@ -145,6 +159,7 @@ inline int post_office::send(int rank, const envelope &e, const void *data, std:
     job_.maybe_die();
     if (!job_.alive_[std::size_t(rank_)]) throw died();
     ++job_.sent_;
+    ++job_.changes_;
     job::parcel p{rank_, rank, e, {}, data, bytes, sent, false, {}};
     if (!sent && bytes > 0) {
         auto *from = static_cast<const std::byte *>(data);
@@ -161,11 +176,13 @@ inline int post_office::wait(bool (*ready)(void *), void *argument, nanoseconds 
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60); // no test takes so long
     while (true) {
         if (!job_.alive_[std::size_t(rank_)]) throw died();
+        const std::int64_t seen = job_.changes_;
         lock.unlock();
         const bool yes = ready(argument);
         lock.lock();
-        if (yes) return SEA_OK;
-        if (deadline == 0 || std::chrono::steady_clock::now() > give_up) return SEA_ERR_TIMEOUT;
+        const bool ends = yes || deadline == 0 || std::chrono::steady_clock::now() > give_up;
+        job_.waited_after_[std::size_t(rank_)] = ends ? job::runs : seen;
+        if (ends) return yes ? SEA_OK : SEA_ERR_TIMEOUT;
         if (job_.heap_.empty()) {
             job_.changed_.wait_for(lock, std::chrono::milliseconds(1));
         } else {
