@@ -34,7 +34,7 @@ BELOW = {
     "include": set(),
 }
 ON = {"dsm": "lapi"}  # a compatibility library on another one
-FREE = ("tests", "packaging")  # tests may look everywhere
+FREE = ("tests", "packaging")  # tests of the whole may look everywhere
 HARNESS = Path("tests/harness")  # what tests beside the code have in common with them
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -48,7 +48,7 @@ def folder_of(path):
 
 
 def is_test(path):
-    return path.name.endswith("_test.cpp")
+    return path.name.endswith("_test.cpp") or "tests" in path.parts[:-1]
 
 
 def find(tree, path, name, quoted):

@@ -76,7 +76,7 @@ class RuleTest(unittest.TestCase):
 
     def test_arrows_let_tests_beside_the_code_but_not_the_code_include_the_harness(self):
         self.write("tests/harness/pairs.hpp", HEADER)
-        for place in ("src/net/a_test.cpp", "compat/acp/tests/b_test.cpp", "src/net/a.cpp"):
+        for place in ("src/net/a_test.cpp", "compat/acp/tests/b_test.cpp", "compat/acp/tests/c/d.cpp", "src/net/a.cpp"):
             self.write(place, SPDX + '#include "pairs.hpp"\n')
         self.assert_one(arrows, "src/net/a.cpp:2", "is no file of this repository")
 

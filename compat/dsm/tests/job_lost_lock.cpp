@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locks of whose queue a node dies: everybody behind it is told, nobody waits for ever, and other locks go on. Four
 // nodes; node 0 kills node 1, which holds one lock and waits for another one.
+#include "fair_clock.hpp"
 #include "job.hpp"
 
 #include <chrono>
@@ -18,10 +19,7 @@ constexpr int held_by_dead = 4, dead_waits = 8, others = 12; // their home is no
 constexpr int home_dies = 5;                                 // its home is node 1
 constexpr std::uint64_t pid_at = 0, killed_at = 8, ready_at = 16, sum_at = 24;
 
-std::int64_t now()
-{
-    return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+std::int64_t now() { return std::int64_t(proof::now() * 1000); }
 
 std::int64_t word(std::uint64_t address)
 {
@@ -30,13 +28,14 @@ std::int64_t word(std::uint64_t address)
     return value;
 }
 
-void expect_lost(int lock)
+// The clock has gone since before the death; what was withheld then lets a node be late, too.
+void expect_lost(int lock, const proof::fair_clock &clock)
 {
     EXPECT_STATUS(DSM_ERR_BELOW, dsm_lock(lock));
     EXPECT_WORDS("lock " + std::to_string(lock));
     const std::int64_t killed = word(killed_at);
-    EXPECT(killed != 0 && now() - killed < 3000); // about one; the machine may be slow
-    EXPECT_STATUS(DSM_ERR_BELOW, dsm_lock(lock)); // and so it stays
+    EXPECT(killed != 0 && clock.now() * 1000 - double(killed) < 3000); // about one
+    EXPECT_STATUS(DSM_ERR_BELOW, dsm_lock(lock));                      // and so it stays
 }
 
 // Who is linked gets it from its holder, without the home; then it cannot be given back.
@@ -66,8 +65,9 @@ void wait_until_ready(std::int64_t times)
 
 void wait_behind()
 {
+    const proof::fair_clock clock;
     std::this_thread::sleep_for(milliseconds(300 * (dsm_node() - 1))); // behind node 1, node 3 behind node 2
-    std::thread first([] { expect_lost(held_by_dead); }), second([] { expect_lost(dead_waits); });
+    std::thread first([&] { expect_lost(held_by_dead, clock); }), second([&] { expect_lost(dead_waits, clock); });
     if (dsm_node() == 2) take_from_queue_of_dead_home();
     first.join();
     second.join();
