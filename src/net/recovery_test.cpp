@@ -44,6 +44,23 @@ TEST(round_trip, follows_a_path_that_has_become_slower_or_faster)
     EXPECT_LT(r.smoothed(), 200 * microsecond);
 }
 
+// The delay is taken off what is left above the quickest one, which need not be the first.
+TEST(round_trip, takes_the_delay_off_also_where_the_first_one_was_slow)
+{
+    round_trip r;
+    r.sample(10 * millisecond, 0);
+    r.sample(1 * millisecond, 0);
+    for (int i = 0; i < 100; ++i) r.sample(1400 * microsecond, 400 * microsecond);
+    EXPECT_NEAR(double(r.smoothed()), double(millisecond), double(microsecond));
+}
+
+TEST(round_trip, is_measured_also_where_no_time_has_passed)
+{
+    round_trip r;
+    r.sample(0, 0);
+    EXPECT_TRUE(r.measured());
+}
+
 TEST(round_trip, gives_a_starting_peer_more_time_before_it_probes)
 {
     round_trip r;
@@ -79,6 +96,7 @@ TEST(round_trip, takes_a_packet_for_lost_an_eighth_of_a_round_trip_later_than_it
     r = {};
     r.sample(8 * millisecond, 0);
     EXPECT_EQ(r.reorder_after(), 9 * millisecond);
+    EXPECT_GE(r.forget_after(), r.reorder_after() + 8 * millisecond) << "it may still be on its way";
 }
 
 // One sample of ten seconds: the process was stopped, or its peer.
@@ -232,6 +250,43 @@ TEST(congestion_window, stays_small_after_a_loss_that_was_one)
     EXPECT_EQ(c.bytes(), small) << "the next one is undone alone";
 }
 
+TEST(congestion_window, is_restored_each_time_to_what_it_was_then)
+{
+    congestion_window c;
+    c.lost(10, 100);
+    c.spurious(10);
+    for (int round = 0; round < 3; ++round) c.acked(c.bytes(), true);
+    const std::size_t grown = c.bytes();
+    c.lost(150, 200);
+    ASSERT_LT(c.bytes(), grown);
+    c.spurious(150);
+    EXPECT_EQ(c.bytes(), grown);
+}
+
+// A path on which most is acknowledged one by one.
+TEST(congestion_window, grows_with_every_packet_however_wide_it_is)
+{
+    congestion_window c;
+    for (int round = 0; round < 20; ++round) c.acked(c.bytes(), true);
+    c.lost(10, 100);
+    const std::size_t before = c.bytes();
+    ASSERT_GT(before, std::size_t(8) << 20);
+    c.acked(1500, true);
+    EXPECT_GT(c.bytes(), before);
+    EXPECT_LT(c.bytes(), before + 1500);
+}
+
+TEST(congestion_window, keeps_what_it_has_grown_when_an_earlier_loss_was_none)
+{
+    congestion_window c;
+    const std::size_t before = c.bytes();
+    c.lost(10, 100);
+    while (c.bytes() <= 2 * before) c.acked(c.bytes(), true);
+    const std::size_t grown = c.bytes();
+    c.spurious(10);
+    EXPECT_EQ(c.bytes(), grown);
+}
+
 constexpr std::uint32_t enough = 256;
 
 TEST(path_trust, comes_with_what_has_come_and_takes_twice_as_long_after_each_loss)
@@ -285,6 +340,61 @@ TEST(path_trust, is_gone_when_one_of_the_suspects_was_lost)
     EXPECT_TRUE(t.holds(enough));
 }
 
+TEST(path_trust, counts_what_came_before_a_suspect_and_behind_it)
+{
+    path_trust t;
+    t.came(enough / 2, enough);
+    const std::uint8_t suspicion = t.suspect(enough);
+    t.came(enough / 2, enough);
+    EXPECT_FALSE(t.holds(enough));
+    EXPECT_TRUE(t.was_late(suspicion));
+    EXPECT_TRUE(t.holds(enough));
+}
+
+TEST(path_trust, forgets_a_loss_after_many_times_as_much_and_no_earlier)
+{
+    for (bool forgotten : {false, true}) {
+        path_trust t;
+        t.came(enough, enough);
+        t.lost(enough);
+        t.came(2 * enough * forgive_after - !forgotten, enough);
+        t.lost(enough);
+        t.came(2 * enough, enough);
+        EXPECT_EQ(t.holds(enough), forgotten);
+        t.came(2 * enough, enough);
+        EXPECT_TRUE(t.holds(enough));
+    }
+}
+
+// What was forgotten while there were suspects is not remembered when they turn out to be late.
+TEST(path_trust, forgets_a_loss_while_it_suspects_others)
+{
+    path_trust t;
+    t.came(enough, enough);
+    t.lost(enough);
+    t.came(2 * enough, enough);
+    const std::uint8_t suspicion = t.suspect(enough);
+    for (int i = 0; i < 2; ++i) t.came(4 * enough * forgive_after, enough);
+    EXPECT_TRUE(t.was_late(suspicion));
+    t.lost(enough);
+    t.came(2 * enough, enough);
+    EXPECT_TRUE(t.holds(enough));
+}
+
+TEST(path_trust, comes_back_however_often_it_was_disappointed)
+{
+    path_trust t;
+    for (unsigned losses = 0; losses < 100; ++losses) {
+        t.came(enough << std::min(losses, most_doubts), enough);
+        ASSERT_TRUE(t.holds(enough)) << losses;
+        t.lost(enough);
+    }
+    t.came((enough << most_doubts) - 1, enough);
+    EXPECT_FALSE(t.holds(enough));
+    t.came(1, enough);
+    EXPECT_TRUE(t.holds(enough));
+}
+
 TEST(path_trust, lasts_however_much_comes)
 {
     constexpr std::uint32_t half = 1u << 31;
@@ -297,6 +407,89 @@ TEST(path_trust, lasts_however_much_comes)
     t.came(half, enough);
     EXPECT_TRUE(t.was_late(suspicion));
     EXPECT_TRUE(t.holds(enough));
+}
+
+namespace {
+
+// A path that has dropped long packets, as the sender sees it. Numbers of its packets are kept modulo 2^13.
+struct narrow_path {
+    static constexpr std::uint32_t of_short = 1200, of_middle = 5000, of_long = 9000;
+    static constexpr unsigned rounds = 8; // until it is known
+    path_length path;
+    std::uint64_t next;
+    explicit narrow_path(std::uint64_t first) : next(first) {}
+
+    void lose(std::uint32_t length = of_long) { path.lost(length, next++); }
+    void round()
+    {
+        lose();
+        path.came(of_short, ++next);
+    }
+};
+
+constexpr std::uint64_t first_numbers[] = {0, 1, 4095, 5000, 8180, 8191, 1 << 20};
+
+} // namespace
+
+TEST(path_length, is_too_short_for_long_ones_after_some_rounds_of_which_only_short_ones_came)
+{
+    for (const std::uint64_t first : first_numbers) {
+        narrow_path p(first);
+        for (unsigned i = 0; i < narrow_path::rounds; ++i) {
+            EXPECT_FALSE(p.path.drops_long_ones()) << i << " rounds from " << first;
+            p.round();
+        }
+        EXPECT_TRUE(p.path.drops_long_ones());
+        for (int i = 0; i < 40; ++i) {
+            p.round();
+            EXPECT_TRUE(p.path.drops_long_ones());
+        }
+    }
+}
+
+// All that it has cost went before anything was found missing, whatever comes while it is found.
+TEST(path_length, counts_an_outage_once)
+{
+    for (const std::uint64_t first : first_numbers) {
+        narrow_path p(first);
+        for (unsigned outage = 0; outage < narrow_path::rounds; ++outage) {
+            EXPECT_FALSE(p.path.drops_long_ones()) << outage << " outages from " << first;
+            const std::uint64_t from = p.next;
+            p.next += 100;
+            for (std::uint64_t number = from; number < from + 50; ++number) {
+                p.path.lost(narrow_path::of_long, number);
+                for (int i = 0; i < 3; ++i) p.path.came(narrow_path::of_short, p.next);
+            }
+        }
+        EXPECT_TRUE(p.path.drops_long_ones());
+    }
+}
+
+TEST(path_length, is_long_enough_where_one_of_that_length_came)
+{
+    for (const std::uint32_t came : {narrow_path::of_middle, narrow_path::of_long})
+        for (const bool shortest_last : {false, true}) {
+            narrow_path p(0);
+            p.lose(shortest_last ? narrow_path::of_long : narrow_path::of_middle);
+            p.lose(shortest_last ? narrow_path::of_middle : narrow_path::of_long);
+            for (unsigned i = 1; i < narrow_path::rounds; ++i) p.round();
+            p.path.came(came, p.next);
+            for (unsigned i = 1; i < narrow_path::rounds; ++i) p.round();
+            EXPECT_FALSE(p.path.drops_long_ones());
+            p.round();
+            EXPECT_TRUE(p.path.drops_long_ones());
+        }
+}
+
+TEST(path_length, is_too_short_for_long_ones_though_middle_ones_come)
+{
+    narrow_path p(0);
+    for (unsigned i = 0; i < narrow_path::rounds; ++i) {
+        EXPECT_FALSE(p.path.drops_long_ones());
+        p.lose();
+        p.path.came(narrow_path::of_middle, ++p.next);
+    }
+    EXPECT_TRUE(p.path.drops_long_ones());
 }
 
 TEST(bare_trust, holds_when_so_many_have_come_whole_in_a_row_and_twice_as_many_after_each_loss)
@@ -351,6 +544,18 @@ TEST(bare_trust, comes_back_however_many_have_come_and_forgets_old_losses)
     EXPECT_TRUE(t.lost(few));
     for (unsigned i = 0; i < 2 * few; ++i) t.told(++whole, few);
     EXPECT_TRUE(t.holds(few)) << "as after the first";
+}
+
+TEST(bare_trust, takes_nothing_back_that_was_forgotten)
+{
+    constexpr std::uint32_t few = 32;
+    bare_trust t;
+    t.told(few, few);
+    ASSERT_TRUE(t.lost(few));
+    for (std::uint32_t whole = few + 1; whole <= 2 * few * (forgive_after + 1); ++whole) t.told(whole, few);
+    t.was_late();
+    EXPECT_TRUE(t.lost(few));
+    EXPECT_FALSE(t.holds(few));
 }
 
 TEST(bare_trust, counts_on_where_a_peer_can_tell_of_no_more)
