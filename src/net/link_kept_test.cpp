@@ -118,6 +118,21 @@ TEST(link, sends_no_more_than_the_peer_can_keep_behind_a_missing_bundle)
     EXPECT_LE(w.net.at(0).counts().packets_lost, lost);
 }
 
+// As long as the link lives, whatever was kept before.
+TEST(link, sends_on_behind_a_missing_bundle_when_what_was_kept_is_executed)
+{
+    constexpr std::size_t each = 900'000;
+    wide_world w(false);
+    for (std::size_t kept = 0; kept < 2 * most_kept; kept += each) {
+        bool lost = false;
+        w.net.set_verdict([&](int from, unsigned) { return from != 0 || std::exchange(lost, true); });
+        w.a.ask(each, true, true, false);
+        ASSERT_TRUE(w.finish());
+        ASSERT_TRUE(lost);
+    }
+    w.expect_all_good();
+}
+
 // The word of their end may be lost when all of them are known to be there.
 TEST(link, asks_for_the_end_of_what_is_there)
 {

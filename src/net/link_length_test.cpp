@@ -184,3 +184,20 @@ TEST(link_length, outages_of_a_path_that_reorders_make_no_packet_shorter)
             EXPECT_FALSE(w->net.at(0).goes_short());
         }
 }
+
+// Of a train one datagram is enough: it says nothing of the length of these.
+TEST(link_length, trains_that_are_lost_make_no_packet_shorter)
+{
+    auto w = of({secure_mode::auth, 1472, true}, 1, {});
+    unsigned sent = 0;
+    w->net.set_verdict([&](int from, unsigned) { return from != 0 || sent++ != 2; });
+    for (int round = 0; round < 30; ++round) {
+        sent = 0;
+        w->a.ask(50'000, true, false, false);
+        w->a.ask(8, false, false, false);
+        ASSERT_TRUE(w->finish());
+    }
+    w->expect_all_good();
+    EXPECT_GE(w->net.at(0).counts().packets_lost, 30u);
+    EXPECT_FALSE(w->net.at(0).goes_short());
+}

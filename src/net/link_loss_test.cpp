@@ -120,6 +120,25 @@ TEST(link, takes_what_ordered_packets_wait_for_for_lost_without_a_probe)
     }
 }
 
+// No later, and no earlier: two behind it may have overtaken it.
+TEST(link, takes_a_packet_for_lost_at_once_when_three_behind_it_have_come)
+{
+    for (unsigned behind : {2u, 3u}) {
+        world w(1);
+        warm_up(w, 10);
+        bool lost = false;
+        w.net.set_verdict([&](int from, unsigned) { return from != 0 || std::exchange(lost, true); });
+        const auto begin = w.net.now();
+        for (unsigned i = 0; i <= behind; ++i) {
+            w.a.ask(8, false, false, false);
+            w.net.flush(0);
+        }
+        ASSERT_TRUE(w.finish());
+        w.expect_all_good();
+        EXPECT_EQ(w.net.now() - begin < least_reorder, behind == packet_threshold) << behind;
+    }
+}
+
 // The same in pieces.
 TEST(link, finds_several_lost_ones_that_ordered_packets_wait_for)
 {
@@ -224,6 +243,23 @@ TEST(link, trusts_the_path_as_before_when_what_it_took_for_lost_was_late)
         EXPECT_TRUE(l.trusts());
         EXPECT_GE(l.most_in_one_send(), in_one);
     }
+}
+
+// A loss that was one is over when the path is trusted again.
+TEST(link, trusts_the_path_as_before_what_was_late_though_there_was_a_loss_earlier)
+{
+    const auto w = with_trust();
+    net::link &l = w->net.at(0);
+    send_six(*w, 0, 0);
+    EXPECT_EQ(l.counts().packets_lost, 1u);
+    ASSERT_FALSE(l.trusts());
+    warm_up(*w, 3 * trust);
+    ASSERT_TRUE(l.trusts());
+    const std::size_t in_one = l.most_in_one_send();
+    send_six(*w, 1, 6);
+    EXPECT_EQ(l.counts().spurious, 1u);
+    EXPECT_TRUE(l.trusts());
+    EXPECT_GE(l.most_in_one_send(), in_one);
 }
 
 // Of two that were taken for lost one was late, the other one lost.
