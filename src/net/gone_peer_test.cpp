@@ -43,6 +43,32 @@ TEST_F(gone_peer, that_closes_ends_what_was_sent_to_it)
     EXPECT_TRUE(ends[0]->idle());
 }
 
+// Its link is in use then.
+TEST_F(gone_peer, told_of_while_its_packets_are_taken_in_is_gone_when_that_is_over)
+{
+    const std::vector<std::byte> little = noise(8);
+    wait_for all_lost[2], heard[2];
+    for (bool cleanly : {false, true}) {
+        wait_for &lost = all_lost[cleanly];
+        ports[0].loses = true;
+        ends[0]->send(1, put(0, little, &lost));
+        ports[0].loses = false;
+        int then = -1;
+        sinks[0].on_frame = [&] {
+            ends[0]->peer_gone(1, cleanly);
+            then = lost.status;
+        };
+        ends[1]->send(0, put(0, little, &heard[cleanly]));
+        now += 20 * microsecond;
+        EXPECT_TRUE(ends[0]->poll(now));
+        EXPECT_EQ(then, 1) << "it is still to be told";
+        EXPECT_EQ(lost.status, cleanly ? SEA_OK : SEA_ERR_DEAD);
+        EXPECT_TRUE(ends[0]->idle());
+        sinks[0].on_frame = {};
+    }
+    ends[1]->peer_gone(0, true);
+}
+
 // By itself after a long silence, and the other one by what it then answers.
 TEST_F(gone_peer, to_which_the_way_was_given_up_is_told_above_at_both_ends)
 {

@@ -273,6 +273,23 @@ struct waiting_packets : virtual_pair {
 // That they are whole is no reason to let the next one wait.
 TEST_F(waiting_packets, are_taken_in_together) { EXPECT_EQ(bytes_of_one_look(), 3 * 8000u); }
 
+// Of nobody: it takes time nevertheless, and others are to be served.
+TEST_F(waiting_packets, of_a_flood_are_left_for_the_next_look)
+{
+    constexpr std::size_t each = 32'000, many = 200;
+    for (std::size_t i = 0; i < many; ++i) {
+        ports[1].wire.push_back({now, std::vector<std::uint64_t>(each / 8), each, ports[2].own});
+        ports[1].charged += ports[1].wire.back().charge();
+    }
+    const std::size_t before = ports[1].wire.size();
+    EXPECT_TRUE(ends[1]->poll(now));
+    EXPECT_GT(before - ports[1].wire.size(), 3u);
+    EXPECT_LT(before - ports[1].wire.size(), many / 4);
+    while (ends[1]->poll(now)) continue;
+    EXPECT_TRUE(ports[1].wire.empty());
+    EXPECT_EQ(sinks[1].bytes, 3 * 8000u);
+}
+
 // The kernel takes its time to tell that there is nothing more.
 TEST_F(waiting_packets, are_taken_in_until_the_program_may_go_on)
 {

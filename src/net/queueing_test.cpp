@@ -21,7 +21,7 @@ struct paced_stream : virtual_pair {
     {
         for (const nanoseconds until = now + second; !done(); now += microsecond / 4) {
             if (now > until) return false;
-            for (auto &e : ends) e->poll(now);
+            for (int i = 0; i < 2; ++i) ends[i]->poll(now);
         }
         return true;
     }

@@ -9,6 +9,7 @@
 #include "net/udp_socket.hpp"
 
 #include <cstring>
+#include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
@@ -23,11 +24,13 @@ struct memory_sink final : sink {
     std::uint64_t enough = ~0ull; // bytes, for the program to go on
     bool may_go_on() const override { return bytes >= enough; }
     std::vector<int> cut_off; // to whom the way was given up
+    std::function<void()> on_frame;
     void unreachable(int rank) override { cut_off.push_back(rank); }
     void receive(int, const frame &head, std::span<const std::byte> payload) override
     {
         ++frames;
         bytes += payload.size();
+        if (on_frame) on_frame();
         if (head.type != frame_type::put || payload.empty()) return;
         std::byte *to = memory.data() + head.position;
         if (payload.data() == to)
