@@ -238,6 +238,29 @@ TEST(page_lender, sends_nothing_of_what_was_refused_before)
     }
 }
 
+// The kernel has the beginning of the datagram and refuses it as a whole: in more segments than it cuts in one send.
+TEST(page_lender, sends_nothing_of_what_failed_in_the_middle)
+{
+    if (!kernel_lends()) GTEST_SKIP() << "a kernel before 6.5 may have to copy";
+    own_pages memory(32 * page_bytes);
+    bound_socket from, to;
+    page_lender lender;
+    std::byte head[56] = {std::byte(3)}, tail[24] = {std::byte(4)};
+    const iovec refused[] = {{head, sizeof head}, {memory.at, 10 * page_bytes}};
+    const iovec refused_later[] = {{head, sizeof head}, {memory.at + 100, 15 * page_bytes}, {tail, sizeof tail}};
+    const iovec good[] = {{head, sizeof head}, {memory.at + 10 * page_bytes, 10 * page_bytes}, {tail, sizeof tail}};
+    for (int i = 0; i < 10; ++i)
+        for (std::span<const iovec> pieces : {std::span<const iovec>(refused), std::span<const iovec>(refused_later)}) {
+            EXPECT_NE(lender.send(from.socket.fd, &to.where, pieces, 100), 0);
+            EXPECT_TRUE(to.receive().empty());
+            EXPECT_EQ(lender.send(from.socket.fd, &to.where, good), 0);
+            EXPECT_EQ(to.receive(), joined(good));
+        }
+    EXPECT_FALSE(lender.given_up()) << "what goes well in between ends a row of failures";
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(lender.send(from.socket.fd, &to.where, refused, 100), page_lender::not_lent);
+    EXPECT_TRUE(lender.given_up());
+}
+
 TEST(page_lender, gives_up_without_descriptors)
 {
     own_pages memory(8 * page_bytes);
