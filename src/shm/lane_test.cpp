@@ -65,6 +65,58 @@ TEST(lane, is_empty_at_first_and_refuses_when_full)
     EXPECT_TRUE(push(s->in, n, lane::most_bytes));
 }
 
+TEST(lane, is_half_full_with_more_than_half_of_its_cells)
+{
+    auto s = std::make_unique<storage>();
+    for (std::uint64_t n = 0; n < lane_cells / 2; ++n) ASSERT_TRUE(push(s->in, n, 8));
+    EXPECT_TRUE(s->in.has_room());
+    for (std::uint64_t n = 0; n < lane_cells / 4; ++n) {
+        ASSERT_TRUE(push(s->in, n, 8));
+        EXPECT_FALSE(s->in.has_room());
+    }
+    lane_item item;
+    while (s->out.front(&item) && !s->out.pop()) continue;
+    EXPECT_TRUE(s->in.has_room()) << "it knows of a quarter that is free";
+}
+
+// A quarter at a time, also by a reader that was moved, as those in a growing array are.
+TEST(lane, tells_the_producer_of_all_room_that_there_is_a_quarter_at_a_time)
+{
+    auto s = std::make_unique<storage>();
+    std::uint64_t next = 0, taken = 0;
+    lane_item item;
+    auto reader = std::make_unique<lane_reader>(std::move(s->out));
+    for (int lap = 0; lap < 3; ++lap) {
+        while (push(s->in, next, 8)) ++next;
+        for (std::size_t i = 0; i < lane_cells; ++i) {
+            ASSERT_TRUE(reader->front(&item));
+            expect(item, taken, 8);
+            const bool told = reader->pop();
+            EXPECT_EQ(told, ++taken % (lane_cells / 4) == 0) << taken;
+            const std::uint64_t before = next;
+            while (push(s->in, next, 8)) ++next;
+            EXPECT_EQ(next - before, told ? lane_cells / 4 : 0);
+            reader = std::make_unique<lane_reader>(std::move(*reader));
+        }
+    }
+}
+
+// What does not fit the lane does not come out of it.
+TEST(lane, of_a_producer_gone_mad_nothing_is_taken_that_would_lead_out_of_it)
+{
+    auto s = std::make_unique<storage>();
+    ASSERT_TRUE(push(s->in, 1, 8));
+    lane_item item;
+    auto &head = *reinterpret_cast<cell_head *>(&s->cells[0]);
+    const std::uint32_t all = lane_cells * sizeof(cell) - sizeof(cell_head);
+    for (const std::uint32_t bytes : {all + 1, 1u << 31, ~0u}) {
+        head.bytes = bytes;
+        EXPECT_FALSE(s->out.front(&item)) << bytes;
+    }
+    head.bytes = all;
+    EXPECT_TRUE(s->out.front(&item));
+}
+
 template <std::size_t Cells>
 void pass_messages_of_all_sizes()
 {

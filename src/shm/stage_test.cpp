@@ -141,6 +141,25 @@ TEST(stage, an_order_that_the_writer_drops_does_not_hold_back_the_next)
     take_all(s.in, r, two, 2, 0, 50'000);
 }
 
+TEST(stage, lays_pieces_of_an_order_behind_others_of_shares)
+{
+    storage s;
+    stage_reader r;
+    std::byte place{};
+    ASSERT_TRUE(r.claim(s.control, s.places.get(), 0));
+    for (std::uint32_t i = 0; i < 2 * stage_orders; ++i) {
+        reader_shares shares = r.order_shares(1, 0, 50'000, &place);
+        ASSERT_NE(s.in.next(), nullptr);
+        EXPECT_EQ(s.in.next()->to, reinterpret_cast<std::uint64_t>(&place));
+        while (shares.take()) continue;
+        s.in.drop();
+    }
+    const auto number = r.order(2, 0, 50'000);
+    ASSERT_NE(s.in.next(), nullptr);
+    EXPECT_EQ(s.in.next()->to, 0u);
+    take_all(s.in, r, number, 2, 0, 50'000);
+}
+
 TEST(stage, is_free_again_when_its_reader_has_died)
 {
     storage s;
