@@ -135,6 +135,34 @@ STEP(787, what_was_executed_is_told_though_an_answer_emptied_the_queue)
     CHECK_OK(sea_am_register(handler, nullptr, nullptr));
 }
 
+// The sender computes when it has sent, so nothing but the message's arrival tells that it is there.
+STEP(788, who_sleeps_is_woken_by_a_message_of_any_size_of_another_rank)
+{
+    const int other = t.rank ^ 1;
+    const bool sends = t.rank % 2 == 0;
+    enum { in_receive, in_wait, in_probe };
+    for (const std::size_t bytes : {std::size_t(8), std::size_t(5000), std::size_t(1) << 20})
+        for (const int sleeps : {in_receive, in_wait, in_probe}) {
+            std::vector<unsigned char> data(bytes, (unsigned char)(sends ? sleeps + 1 : 0));
+            t.sync();
+            if (other < t.size && sends) {
+                pause_for(0.05);
+                const sea_opts o = without_waiting();
+                CHECK_OK(sea_message_send(world, other, tag, data.data(), bytes, &o));
+            } else if (other < t.size) {
+                sea_op op = SEA_OP_NONE;
+                const sea_opts o = with_handle(&op);
+                if (sleeps == in_probe) CHECK_OK(sea_message_probe(world, other, tag, nullptr, 60));
+                CHECK_OK(sea_message_receive(world, other, tag, data.data(), bytes, nullptr,
+                                             sleeps == in_wait ? &o : nullptr));
+                if (sleeps == in_wait) CHECK_OK(sea_wait(op, 60));
+                CHECK_EQ(sleeps + 1, int(data[bytes - 1]));
+            }
+            t.sync();
+            CHECK_OK(sea_fence_all());
+        }
+}
+
 // Long parts are brought by messages whose handlers are the library's own.
 STEP(789, collectives_end_while_a_handler_stays)
 {
