@@ -11,7 +11,6 @@
 #include "agent/address.hpp"
 #include "agent/descendants.hpp"
 #include "agent/environment.hpp"
-#include "agent/node_agent.hpp"
 #include "agent/profile_file.hpp"
 #include "agent/urgency.hpp"
 #include "base/log.hpp"
@@ -35,9 +34,7 @@ namespace {
 
 constexpr double kill_grace_s = 0.3;
 constexpr double agents_end_s = 5;
-constexpr double orphans_end_s = 1; // while the job goes on; what lives longer is killed at its end
-constexpr unsigned silence_at_end_s = 10;
-static_assert(silence_at_end_s > kill_seconds + drain_seconds);
+constexpr double orphans_end_s = 1;   // while the job goes on; what lives longer is killed at its end
 constexpr double reader_look_s = 0.1; // how often we look whether the reader of our output takes something
 constexpr unsigned reader_idle_asked = 50, reader_idle_insisted = 5; // such looks once the end was asked for
 constexpr std::size_t output_ahead = 4u << 20; // bytes that wait for our own reader before the ranks have to wait
@@ -59,7 +56,7 @@ rank_end end_from(const message &m)
 void launcher::received(unsigned node, message &m)
 {
     std::string type = m.type();
-    nodes_[node]->silent_s = 0;
+    nodes_[node]->quiet.broken();
     if (type == "output") return take_output(node, m);
     if (type == "taken") {
         const auto &ranks = placed_.nodes[node].ranks;
@@ -335,71 +332,6 @@ void launcher::finish_when_over()
     for (auto &n : nodes_)
         if (!n->ended) n->send({{"type", "finish"}});
     await_ends();
-}
-
-// They have just been told to kill or to leave.
-void launcher::await_ends()
-{
-    if (std::exchange(ends_awaited_, true)) return;
-    for (auto &n : nodes_) n->silent_s = 0;
-}
-
-// Seconds are counted by a timer that rings each second, not by the clock: a launcher that was stopped or got no
-// processor for a while has not listened then.
-void launcher::watch_for_silence()
-{
-    loop_.after(1, [this] {
-        const bool all = finish_sent_ || (joining_ && !ends_awaited_); // have something to say, also without ranks
-        for (unsigned n = 0; n < nodes_.size(); ++n)
-            if (!nodes_[n]->ended && (all || living_on(n) > 0)) count_silence(n);
-        watch_for_silence();
-    });
-}
-
-// Who has nothing to say is asked, and several times before its host is taken for one that has lost its power or its
-// network: no line tells that by itself.
-void launcher::count_silence(unsigned node)
-{
-    node_link &link = *nodes_[node];
-    const unsigned silent = ++link.silent_s, limit = request_.agent_timeout_s;
-    if (ends_awaited_) {
-        if (silent > silence_at_end_s) give_up_agent(node, fmt::format("has not answered for {} s", silence_at_end_s));
-        return;
-    }
-    if (limit == 0) return;
-    if (silent <= limit) {
-        if (silent % std::max(1u, limit / 4) == 0) link.send({{"type", "ask"}});
-        return;
-    }
-    cut_off(node);
-    lose_agent(node, fmt::format("has not answered for {} s", limit));
-}
-
-// Ends its line, and kills what we have started for it: the agent, or what leads to it.
-void launcher::cut_off(unsigned node)
-{
-    node_link &link = *nodes_[node];
-    link.hang_up();
-    link.kill_now();
-    link.ended = agent_lost_ = maybe_over_ = true;
-}
-
-// One that was told to kill or to leave, and does neither: it is stopped, or its host is gone. Here it is killed, and
-// its ranks die with it; elsewhere nobody can be told, and what lives there lives on until its host finds the line
-// dead.
-void launcher::give_up_agent(unsigned node, const std::string &why)
-{
-    node_link &link = *nodes_[node];
-    if (link.done || link.ended || giving_up_) return;
-    const placed_node &place = placed_.nodes[node];
-    finish_lines(node);
-    output_.say(fmt::format("the agent of node {} ({}) {}: {}", node, place.host, why,
-                            place.local ? "it is killed" : "processes may be left there"));
-    cut_off(node);
-    link.failed = true;
-    node_lost_to_spawn(node);
-    if (forced_status_ || verdict_.failed()) return;
-    forced_status_ = stop_.first_signal() ? 128 + stop_.first_signal() : status_launcher;
 }
 
 bool launcher::finished() const

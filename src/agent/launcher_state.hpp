@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launcher while a job runs. launcher_start.cpp brings the nodes up, launcher_run.cpp watches the ranks,
-// launcher_spawn.cpp adds some.
+// launcher_silence.cpp the agents, launcher_spawn.cpp adds some ranks.
 #pragma once
 
 #include "agent/input_pump.hpp"
@@ -75,6 +75,13 @@ class launcher {
     void take_counts(unsigned node, const message &m);
     void tell_counts();
 
+    // launcher_silence.cpp
+    void watch_for_silence();
+    void count_silence(unsigned node);
+    void await_ends();
+    void cut_off(unsigned node);
+    void give_up_agent(unsigned node, const std::string &why);
+
     // launcher_run.cpp
     void received(unsigned node, message &m);
     void line_ended(unsigned node, const std::string &why);
@@ -96,13 +103,8 @@ class launcher {
     void kill_what_agents_left();
     void rank_gone(unsigned rank, shm::rank_state state, int status);
     void finish_when_over();
-    void await_ends();
-    void watch_for_silence();
-    void count_silence(unsigned node);
-    void cut_off(unsigned node);
     void finish_lines(unsigned node);
     void lose_agent(unsigned node, const std::string &how);
-    void give_up_agent(unsigned node, const std::string &why);
     bool finished() const;
     void wait_for_agents();
     void deliver_output();

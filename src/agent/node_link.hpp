@@ -4,6 +4,7 @@
 
 #include "agent/channel.hpp"
 #include "agent/placement.hpp"
+#include "agent/silence.hpp"
 
 #include <memory>
 
@@ -37,8 +38,8 @@ class node_link {
 
     // Filled in by the launcher as the conversation goes on.
     bool said_hello = false, ready = false, failed = false, done = false, ended = false, reaped = false;
-    bool cleared = false;  // it has died, and what it left has been killed
-    unsigned silent_s = 0; // seconds without a word from it while one is awaited
+    bool cleared = false; // it has died, and what it left has been killed
+    silence quiet;        // while a word from it is awaited
     int wait_status = 0;
     std::string machine, own_address, launcher_address, address;
     unsigned mtu = 0;

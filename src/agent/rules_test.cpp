@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small rules: exit statuses, stopping, binding, addresses, environments, the words for ssh.
+// The small rules: exit statuses, stopping, silence, binding, addresses, environments, the words for ssh.
 #include "agent/address.hpp"
 #include "agent/binding.hpp"
 #include "agent/environment.hpp"
 #include "agent/hosts.hpp"
 #include "agent/node_link.hpp"
+#include "agent/silence.hpp"
 #include "agent/start.hpp"
 #include "agent/stop_ladder.hpp"
 #include "agent/verdict.hpp"
@@ -77,6 +78,35 @@ std::vector<int> list_of(const std::optional<cpu_set_t> &set)
     for (int c = 0; set && c < 64; ++c)
         if (CPU_ISSET(std::size_t(c), &*set)) list.push_back(c);
     return list;
+}
+
+TEST(silence, one_that_says_nothing_is_asked_several_times_and_then_given_up)
+{
+    silence quiet;
+    std::vector<unsigned> asked;
+    unsigned s = 1;
+    for (silence::step next; (next = quiet.second(8)) != silence::step::give_up; ++s)
+        if (next == silence::step::ask) asked.push_back(s);
+    EXPECT_EQ(asked, (std::vector<unsigned>{2, 4, 6, 8}));
+    EXPECT_EQ(s, 9u);
+}
+
+TEST(silence, begins_anew_with_each_word)
+{
+    silence quiet;
+    for (int i = 0; i < 3; ++i) EXPECT_NE(quiet.second(3), silence::step::give_up);
+    quiet.broken();
+    for (int i = 0; i < 3; ++i) EXPECT_NE(quiet.second(3), silence::step::give_up);
+    EXPECT_EQ(quiet.second(3), silence::step::give_up);
+}
+
+TEST(silence, may_last_for_ever_without_a_limit_but_not_at_the_end)
+{
+    silence quiet;
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(quiet.second(0), silence::step::wait);
+    quiet.broken();
+    for (unsigned i = 0; i < silence_at_end_s; ++i) ASSERT_EQ(quiet.second_at_end(), silence::step::wait);
+    EXPECT_EQ(quiet.second_at_end(), silence::step::give_up);
 }
 
 TEST(binding, cores_are_shared_out)
