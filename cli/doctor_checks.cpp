@@ -13,7 +13,6 @@
 #include "base/pages.hpp"
 #include "net/crypto.hpp"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -22,7 +21,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <linux/userfaultfd.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

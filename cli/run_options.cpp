@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace onesea::cli {
 namespace {

@@ -5,7 +5,6 @@
 #include "base/clock.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

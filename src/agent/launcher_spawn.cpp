@@ -5,7 +5,6 @@
 // rank that all know, but whose process could not be started, has died.
 #include "agent/launcher_state.hpp"
 
-#include "agent/hosts.hpp"
 #include "onesea.h"
 
 #include <algorithm>

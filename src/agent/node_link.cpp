@@ -4,7 +4,6 @@
 // not, it notices the end of its control line and then clears up.
 #include "agent/node_link.hpp"
 
-#include "agent/environment.hpp"
 #include "agent/start.hpp"
 
 #include <array>

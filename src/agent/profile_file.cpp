@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace onesea::agent {

@@ -3,7 +3,6 @@
 #include "coll/fake_job.hpp"
 #include "coll/run.hpp"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <gtest/gtest.h>

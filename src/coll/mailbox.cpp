@@ -3,7 +3,6 @@
 #include "base/copy.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 #include <iterator>
 #include <new>

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <set>
 #include <vector>
 
 namespace onesea::coll {

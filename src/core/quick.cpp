@@ -13,7 +13,6 @@
 #include "core/transfer.hpp"
 
 #include <cstring>
-#include <utility>
 
 namespace onesea::core {
 namespace {

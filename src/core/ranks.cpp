@@ -4,8 +4,6 @@
 #include "core/transfer.hpp"
 #include "core/windows.hpp"
 
-#include <cstring>
-
 namespace onesea::core {
 
 peer &engine_state::peer_of(int r)

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <pthread.h>
 #include <thread>
-#include <vector>
 
 using namespace onesea;
 using namespace onesea::core;

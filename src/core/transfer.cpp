@@ -7,11 +7,8 @@
 #include "base/wide_copy.hpp"
 #include "core/engine.hpp"
 #include "core/extents.hpp"
-#include "shm/native.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <new>
 
 namespace onesea::core {

@@ -2,7 +2,7 @@
 // Hash tables: making and freeing them, and the calls on one key.
 #include "base/error.hpp"
 #include "core/internal.hpp"
-#include "data/table_layout.hpp"
+#include "data/table_part.hpp"
 #include "data/table_parts.hpp"
 #include "onesea/table.h"
 

@@ -6,8 +6,6 @@
 #include "data/table_parts.hpp"
 #include "onesea/table.h"
 
-#include <algorithm>
-
 namespace onesea::data {
 namespace {
 

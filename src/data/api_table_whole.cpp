@@ -2,7 +2,6 @@
 // Hash tables: the entries of one table go to another, in batches: one call at a part takes some out, one at each part
 // that they belong to puts them in, and where they move a third one removes them from where they were.
 #include "base/error.hpp"
-#include "core/internal.hpp"
 #include "data/table_items.hpp"
 #include "data/table_parts.hpp"
 #include "onesea/table.h"

@@ -3,7 +3,6 @@
 #include "base/clock.hpp"
 #include "base/copy.hpp"
 #include "base/robust_mutex.hpp"
-#include "base/transport.hpp"
 #include "data/crc64.hpp"
 #include "data/table_guard.hpp"
 
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <pthread.h>
 #include <thread>
 
 namespace onesea::data {

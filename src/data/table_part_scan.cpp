@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <pthread.h>
 
 namespace onesea::data {
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <optional>
+#include <pthread.h>
 #include <random>
 #include <set>
 #include <string>

@@ -9,6 +9,7 @@
 #include "base/copy.hpp"
 #include "data/execution.hpp"
 #include "data/table_layout.hpp"
+#include "data/table_part.hpp"
 
 #include <algorithm>
 #include <cstring>

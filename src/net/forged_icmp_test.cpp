@@ -3,6 +3,8 @@
 // IPv4.
 #include "net/test_network.hpp"
 
+#include "net/socket_io.hpp"
+
 #include <arpa/inet.h>
 #include <array>
 #include <atomic>

@@ -3,7 +3,6 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/transport.hpp"
 #include "net/constants.hpp"
 
 #include <algorithm>

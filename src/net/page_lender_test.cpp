@@ -2,13 +2,13 @@
 #include "net/page_lender.hpp"
 
 #include "base/pages.hpp"
-#include "net/send_pieces.hpp"
 #include "net/udp_socket.hpp"
+#include "onesea.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <cstdio>
 #include <gtest/gtest.h>
+#include <netinet/udp.h>
 #include <random>
 #include <sys/mman.h>
 #include <sys/resource.h>

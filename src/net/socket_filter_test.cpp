@@ -6,11 +6,9 @@
 #include "net/socket_io.hpp"
 #include "net/udp_socket.hpp"
 
-#include <arpa/inet.h>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <netinet/udp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 #include "base/error.hpp"
 #include "net/endpoint.hpp"
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>

@@ -3,10 +3,8 @@
 
 #include "base/counts_page.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace onesea::observe {

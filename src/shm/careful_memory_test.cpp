@@ -4,9 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>

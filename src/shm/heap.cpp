@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <pthread.h>
 
 namespace onesea::shm {
 namespace {

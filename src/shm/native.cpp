@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <sys/uio.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/native.hpp"
 
-#include "base/copy.hpp"
 #include "base/pages.hpp"
 
 #include <algorithm>

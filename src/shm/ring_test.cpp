@@ -3,7 +3,6 @@
 
 #include <climits>
 #include <gtest/gtest.h>
-#include <random>
 #include <thread>
 #include <vector>
 

@@ -9,6 +9,7 @@
 #include "shm/shm_transport.hpp"
 
 #include "shm/native.hpp"
+#include "shm/ring.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <memory>
 #include <random>
 #include <thread>
-#include <vector>
 
 using namespace onesea::shm;
 
