@@ -5,6 +5,7 @@
 // after kill_grace_s. With --on-death continue the death of an agent is the death of its ranks, and the others go on.
 // When the user has asked the job to stop (Ctrl-C), ranks end one after the other in their own time, so a failing rank
 // does not hurry the others then.
+#include "agent/hosts.hpp"
 #include "agent/launcher.hpp"
 #include "agent/launcher_state.hpp"
 

@@ -9,6 +9,7 @@
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
 #include "agent/environment.hpp"
+#include "agent/hosts.hpp"
 
 #include <algorithm>
 #include <array>

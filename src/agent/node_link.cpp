@@ -4,6 +4,7 @@
 // not, it notices the end of its control line and then clears up.
 #include "agent/node_link.hpp"
 
+#include "agent/hosts.hpp"
 #include "agent/start.hpp"
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/output_hub.hpp"
 
+#include "agent/hosts.hpp"
 #include "base/log.hpp"
 
 #include <algorithm>

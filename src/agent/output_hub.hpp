@@ -6,8 +6,6 @@
 #include "agent/lines.hpp"
 #include "agent/placement.hpp"
 
-#include <memory>
-
 namespace onesea::agent {
 
 // What it held before is gone, if it is a regular file.

@@ -7,6 +7,8 @@
 // no rank is left out.
 #include "agent/placement.hpp"
 
+#include "agent/hosts.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>

@@ -2,9 +2,11 @@
 // Which rank runs where: a pure function of the request.
 #pragma once
 
-#include "agent/hosts.hpp"
+#include "agent/job.hpp"
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace onesea::agent {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/placement.hpp"
 
+#include "agent/hosts.hpp"
+
 #include <gtest/gtest.h>
 
 namespace onesea::agent {

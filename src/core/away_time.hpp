@@ -4,7 +4,7 @@
 // for the next one. So the longer calls have been coming, the longer the pause, up to a small share of that time.
 #pragma once
 
-#include "base/transport.hpp"
+#include "base/clock.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // Does a program start operations so closely that a look of the dispatcher behind each would take its processor?
 #pragma once
 
-#include "base/transport.hpp"
+#include "base/clock.hpp"
 
 #include <algorithm>
 #include <cstdint>

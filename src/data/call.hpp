@@ -6,7 +6,6 @@
 #include "data/execution.hpp"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace onesea::data {

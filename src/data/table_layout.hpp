@@ -5,6 +5,7 @@
 #include "data/table_part.hpp"
 
 #include <atomic>
+#include <pthread.h>
 
 namespace onesea::data {
 

@@ -29,7 +29,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <pthread.h>
 #include <span>
 #include <vector>
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "data/call.hpp"
+#include "data/table_part.hpp"
 #include "data/table_verb.hpp"
 
 #include <cstdint>

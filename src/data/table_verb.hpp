@@ -6,7 +6,8 @@
 //   output:     a value, items, or addresses of parts
 #pragma once
 
-#include "data/table_part.hpp"
+#include <cstddef>
+#include <cstdint>
 
 namespace onesea::data {
 

@@ -8,7 +8,7 @@
 // needs the long form: plain receives begin when the socket has been empty once.
 #pragma once
 
-#include "net/port.hpp"
+#include "net/endpoint.hpp"
 
 namespace onesea::net {
 

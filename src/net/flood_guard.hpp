@@ -5,7 +5,7 @@
 // meanwhile.
 #pragma once
 
-#include "base/transport.hpp"
+#include "base/clock.hpp"
 #include "net/constants.hpp"
 
 #include <cstdint>

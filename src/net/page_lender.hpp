@@ -21,8 +21,8 @@
 // (datagram::lasting); what changes earlier has a wrong tag, is dropped, and goes again as a copy.
 #pragma once
 
+#include "net/endpoint.hpp"
 #include "net/huge_pages.hpp"
-#include "net/port.hpp"
 
 #include <span>
 #include <sys/uio.h>

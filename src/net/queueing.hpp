@@ -5,7 +5,7 @@
 // others send, for the faster stream keeps the socket full: nothing queues up where somebody else was heard of lately.
 #pragma once
 
-#include "base/transport.hpp"
+#include "base/clock.hpp"
 #include "net/constants.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/copy.hpp"
 #include "base/pages.hpp"
 #include "net/express_socket.hpp"
 #include "net/page_lender.hpp"

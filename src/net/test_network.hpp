@@ -2,10 +2,10 @@
 // Tests only: sockets on the loopback, and a loopback of a process's own.
 #pragma once
 
-#include "net/socket_io.hpp"
+#include "net/endpoint.hpp"
+#include "net/net_transport.hpp"
 #include "net/udp_socket.hpp"
 
-#include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <net/if.h>

@@ -4,7 +4,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "net/constants.hpp"
 #include "net/net_transport.hpp"
 #include "net/udp_socket.hpp"
 
