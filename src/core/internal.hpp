@@ -196,6 +196,9 @@ void wake_for_deadlines(engine_held_t);
 // The same for what a call of any kind has led to besides: an answer, what starts behind something that has ended.
 void wake_if_late(engine_held_t);
 
+// Takes in what has come, as a round of progress does; runs no handler. False: nothing had.
+bool take_in(engine_held_t);
+
 // The memory that `target` may pull of an external operation of this rank; nullptr: there is none, or it has ended.
 const void *external_memory(engine_held_t, std::uint64_t id, int target, std::size_t *bytes);
 

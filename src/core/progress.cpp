@@ -509,6 +509,8 @@ int wait_watched(bool (*ready)(void *), void *argument, nanoseconds deadline)
         lock, [&] { return ready(argument); }, deadline);
 }
 
+bool take_in(engine_held_t) { return progress_once(); }
+
 void nudge()
 {
     auto &s = engine().sleep;

@@ -490,12 +490,12 @@ void office::usage(std::size_t *used, std::size_t *bound)
 void office::settle()
 {
     const core::locked lock = core::enter();
-    settle(core::engine_held);
+    if (settle(core::engine_held)) core::wake_for_deadlines(core::engine_held); // the call may not wait
 }
 
-void office::settle(core::engine_held_t)
+bool office::settle(core::engine_held_t)
 {
-    if (settling_) return; // the round that is under way sees the rest
+    if (settling_) return false; // the round that is under way sees the rest
     settling_ = true;
     bool sent = false;
     while (work_.load(std::memory_order_relaxed) && work_.exchange(false)) {
@@ -523,7 +523,8 @@ void office::settle(core::engine_held_t)
                                r->status == SEA_OK ? std::string() : end_text(*r));
     }
     settling_ = false;
-    if (sent) core::wake_if_late(core::engine_held); // the call may not wait
+    if (sent) core::wake_if_late(core::engine_held);
+    return sent;
 }
 
 } // namespace onesea::msg

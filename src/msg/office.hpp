@@ -100,7 +100,7 @@ class office {
     // Does, with the engine lock (taken if not held), what could not be done under `lock_`. Fetches only begin: rounds
     // of progress go on with them, so that a call does not wait for what others are to receive.
     void settle();
-    void settle(core::engine_held_t);
+    bool settle(core::engine_held_t); // has it sent something?
 
     void usage(std::size_t *used, std::size_t *bound);
 
@@ -212,6 +212,7 @@ class office {
     neighbour &neighbour_at(unsigned slot);
     enum lane_kind : std::uint16_t { lane_message = 1, lane_offer };
     static constexpr int lane_full = 2;
+    static constexpr int share_used = 3; // as far as was told: a grant may have come that nobody has taken in
     int send_self(const parcel &p);
     int send_local(unsigned slot, const parcel &p);
     int send_remote(core::engine_held_t, const parcel &p);

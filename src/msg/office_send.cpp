@@ -38,7 +38,9 @@ int office::send_eager(const parcel &p)
     if (slot == no_slot) {
         if (p.bytes > net_eager) return must_offer;
         core::locked lock = core::enter();
-        return send_remote(core::engine_held, p);
+        int s = send_remote(core::engine_held, p);
+        if (s == share_used && core::take_in(core::engine_held)) s = send_remote(core::engine_held, p);
+        return s == share_used ? must_offer : s;
     }
     if (!core::alive(p.rank)) return fail(SEA_ERR_DEAD, "rank {} has ended", p.rank);
     if (p.bytes > lane_eager_) return must_offer;
@@ -139,7 +141,7 @@ void office::send(core::engine_held_t held, const parcel &p, std::uint64_t id)
     else if (p.bytes <= lane_eager_)
         s = send_local(*slot, p);
     if (s == lane_full) s = send_late(*slot, p);
-    if (s == must_offer)
+    if (s == must_offer || s == share_used)
         offer(p, id);
     else
         core::end_external(held, id, s);
@@ -220,7 +222,8 @@ int office::send_remote(core::engine_held_t, const parcel &p)
         remote &r = remotes_[p.rank];
         if (r.broken) return fail(r.broken, "rank {} cannot be reached", p.rank);
         if (r.eager == remote::unknown) r.eager = std::min(net_eager, core::eager_message_limit(p.rank));
-        if (p.bytes > r.eager || r.charged + charge(p.bytes) - r.granted > share_) return must_offer;
+        if (p.bytes > r.eager) return must_offer;
+        if (r.charged + charge(p.bytes) - r.granted > share_) return share_used;
         r.charged += charge(p.bytes);
     }
     core::count_message(p.rank, p.bytes);
