@@ -192,10 +192,11 @@ TEST(VariedFailureTest, members_with_the_same_sum_of_other_parts_are_told_of_tha
     j.run([&](int rank, mailbox &m, courier &w) {
         team t(m, w, world_context, members::of_world(2), rank);
         const std::vector<std::size_t> bytes = rank ? std::vector<std::size_t>{8, 16} : std::vector<std::size_t>{16, 8};
+        const std::vector<std::size_t> offsets{0, bytes[0]};
         text in(16), out(24);
         signature sign{.what = kind::allgatherv, .root = rank, .size = 24};
         EXPECT_EQ(SEA_ERR_INVALID, one_call(t, sign, [&](call &c) {
-                      allgatherv(c, in.data(), out.data(), parts(bytes.data(), nullptr), 24);
+                      allgatherv(c, in.data(), out.data(), parts(bytes.data(), offsets.data()), 24);
                   }));
         told[std::size_t(rank)] = sea_last_error();
     });
