@@ -28,8 +28,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Bytes. What is under way then stays in the caches; left alone, the kernel lets it grow to some megabytes, and less is
- * moved in most patterns. With 256 KB it was less where seven streams of short messages go at once. */
+/* Bytes. Left alone, the kernel lets it grow to some megabytes: then one to seven move less, and seven to one of 1 MB
+ * more. With 256 KB it was less where seven streams of short messages go at once. */
 enum { SOCKET_BUFFER = 512 << 10 };
 
 struct shared {
