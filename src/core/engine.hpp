@@ -15,6 +15,7 @@
 #include "core/handlers.hpp"
 #include "core/internal.hpp"
 #include "core/operation.hpp"
+#include "core/options.hpp"
 #include "core/raw_space.hpp"
 #include "core/sleeping.hpp"
 #include "core/stand_in.hpp"
@@ -251,7 +252,6 @@ void complete(operation *op, int status);
 void let_go(operation *op); // the caller's or handle's reference ends
 void run_startable();
 int check_opts(const sea_opts *opts, int target_rank);
-inline bool blocking(const sea_opts *opts) { return !opts || (!opts->op && !(opts->flags & SEA_NOWAIT)); }
 // Ends a call that started `op` as its options say: hands out the handle, returns, or waits.
 int conclude(locked &lock, operation *op, const sea_opts *opts, bool until_remote) noexcept;
 // What a wait for it returned, with its name in the text. Who made an external one knows better what it is.
@@ -389,16 +389,6 @@ void fail_operations_on(int rank, int status);
 
 inline int rank_of(sea_addr a) { return sea_addr_rank(a); }
 
-// Programs from before raw space give the smaller size.
-inline bool known_size(const sea_opts *opts)
-{
-    return opts->size == sizeof(sea_opts) || opts->size == offsetof(sea_opts, target_raw_counter);
-}
-// Of options, which may be null.
-inline std::uint64_t raw_counter(const sea_opts *opts)
-{
-    return opts && opts->size == sizeof(sea_opts) ? opts->target_raw_counter : 0;
-}
 // The target counter of an operation on `rank`.
 inline place counter_place(const sea_opts *opts, int rank)
 {

@@ -68,14 +68,35 @@ void ask_for_data(operation *op, std::uint64_t id, void *to, std::size_t bytes)
     send_message(op, op->target, m, ends_by::answer);
 }
 
+using external_start = std::function<void(std::uint64_t)>;
+
+void start_part(operation *op, const external_plan &plan, const external_start &start)
+{
+    op->local_at_end = true;
+    op->memory = const_cast<void *>(plan.memory);
+    op->bytes = plan.bytes;
+    op->awaits_reply = plan.target >= 0;
+    op->layer_look = plan.look;
+    ++op->parts;
+    start(operation_table::id_of(op));
+}
+
+// What has no start condition: its only part is that of its layer, whose end is its own.
+void start_now(operation *op, const external_plan &plan, const external_start &start) noexcept
+{
+    op->parts = 0;
+    start_part(op, plan, start);
+}
+
 } // namespace
 
 int run_external(const char *function, const external_plan &plan, const sea_opts *opts,
                  std::function<void(std::uint64_t)> start)
 {
-    int status = check_options(function, opts);
+    const bool simple = uncounted(opts);
+    int status = simple ? SEA_OK : check_options(function, opts);
     locked lock = enter();
-    if (status == SEA_OK) status = check_after(opts);
+    if (!simple && status == SEA_OK) status = check_after(opts);
     if (status != SEA_OK) {
         if (plan.ended) plan.ended(plan.context);
         return status;
@@ -89,15 +110,10 @@ int run_external(const char *function, const external_plan &plan, const sea_opts
     }
     op->layer_ended = plan.ended;
     op->context = plan.context;
-    run_or_defer(op, [=, begin = std::move(start)](operation *o) {
-        o->local_at_end = true;
-        o->memory = const_cast<void *>(plan.memory);
-        o->bytes = plan.bytes;
-        o->awaits_reply = plan.target >= 0;
-        o->layer_look = plan.look;
-        ++o->parts;
-        begin(operation_table::id_of(o));
-    });
+    if (simple)
+        start_now(op, plan, start);
+    else
+        run_or_defer(op, [=, begin = std::move(start)](operation *o) { start_part(o, plan, begin); });
     return conclude(lock, op, opts, true);
 }
 
@@ -108,6 +124,14 @@ static void start_others()
     if (any) run_startable();
     notify_progress();
     if (any && !engine().starting_others) wake_if_late(engine_held);
+}
+
+void end_external(engine_held_t, std::uint64_t id)
+{
+    operation *op = find_external(id);
+    if (!op) return;
+    part_done(op, SEA_OK);
+    start_others();
 }
 
 void end_external(engine_held_t, std::uint64_t id, int status, std::string text)

@@ -58,9 +58,8 @@ int check_all(const sea_op *ops, int n)
 bool done_at(const sea_op *ops, int i) { return is_done(engine().operations.find(ops[i])); }
 
 // One that is not complete: the layer that made it may find its end quicker than a round of progress does.
-void look_for_end(sea_op id)
+void look_for_end(const operation *op)
 {
-    const operation *op = engine().operations.find(id);
     if (op->state == operation::phase::active && op->layer_look) op->layer_look(op->context);
 }
 
@@ -100,7 +99,11 @@ try {
     locked lock = enter();
     if (int s = find_handle(id, &op)) return s;
     const auto ready = [id] { return is_done(engine().operations.find(id)); };
-    if (!is_done(op)) look_for_end(id);
+    if (!is_done(op)) look_for_end(op);
+    if (is_done(op)) {
+        if (held_is_due()) send_held(lock);
+        return use_up(op);
+    }
     if (int s = wait_watched(lock, ready, deadline_after(seconds))) return waited_for(engine().operations.find(id), s);
     return use_up(id);
 } catch (const std::bad_alloc &) {
@@ -134,7 +137,7 @@ try {
         while (next < n && (ops[next] == SEA_OP_NONE || done_at(ops, next))) ++next;
         return next == n;
     };
-    for (int looked = -1; !ready() && looked != next;) look_for_end(ops[looked = next]);
+    for (int looked = -1; !ready() && looked != next;) look_for_end(engine().operations.find(ops[looked = next]));
     if (int s = wait(lock, ready, deadline_after(seconds))) return waited_for(engine().operations.find(ops[next]), s);
     int first = SEA_OK;
     for (int i = 0; i < n; ++i) {

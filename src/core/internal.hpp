@@ -4,6 +4,7 @@
 
 #include "base/transport.hpp"
 #include "core/engine_lock.hpp"
+#include "core/options.hpp"
 #include "onesea.h"
 
 #include <cstdint>
@@ -178,9 +179,10 @@ struct external_plan {
 int run_external(const char *function, const external_plan &plan, const sea_opts *opts,
                  std::function<void(std::uint64_t id)> start);
 
-// Completes it, once; an id that is used up is passed over. Without the lock, and with it.
+// Completes it, once; an id that is used up is passed over. Without the lock, and with it; well.
 void end_external(std::uint64_t id, int status, std::string text = {});
 void end_external(engine_held_t, std::uint64_t id, int status, std::string text = {});
+void end_external(engine_held_t, std::uint64_t id);
 
 // The context of an operation that has not ended and whose plan had this `ended`; else nullptr, and *ours tells whether
 // the handle is in use at all and of such an operation.

@@ -41,19 +41,6 @@ inline constexpr std::uint32_t most_unfinished = 8192; // operations on one rank
 // Operations there that end without anything that the program has still to do, as the end of a start condition may be.
 std::uint32_t under_way(const peer &p);
 
-// Nothing comes before it or is told elsewhere: what can be done at once is complete, and needs no operation.
-inline bool may_end_in_call(const sea_opts *opts)
-{
-    return !opts || (known_size(opts) && !raw_counter(opts) && (opts->flags & ~SEA_NOWAIT) == 0 &&
-                     opts->target_counter == SEA_NULL && opts->after == SEA_OP_NONE);
-}
-
-// And nothing is to be told: no options but SEA_NOWAIT.
-inline bool plain(const sea_opts *opts)
-{
-    return may_end_in_call(opts) && (!opts || (!opts->op && !opts->origin_counter && !opts->remote_counter));
-}
-
 // Tells the options of one that has ended so. Without the engine lock.
 void tell_ended(const sea_opts *opts);
 

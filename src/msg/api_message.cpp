@@ -77,16 +77,6 @@ int check_memory(const char *function, const void *memory, std::size_t bytes)
     return fail(SEA_ERR_INVALID, "{}: the memory is null but has {} bytes", function, bytes);
 }
 
-// Nothing in the options needs an operation if the call can be done at once.
-bool quick(const sea_opts *o)
-{
-    return !o ||
-           (o->size == sizeof(sea_opts) && (o->flags & ~SEA_NOWAIT) == 0 && !o->origin_counter && !o->remote_counter &&
-            o->target_counter == SEA_NULL && !o->target_raw_counter && o->after == SEA_OP_NONE);
-}
-
-bool blocks(const sea_opts *o) { return !o || (!o->op && !(o->flags & SEA_NOWAIT)); }
-
 int send(sea_team team, int member, int tag, const void *data, std::size_t bytes, const sea_opts *opts)
 {
     constexpr const char *function = "sea_message_send";
@@ -96,7 +86,7 @@ int send(sea_team team, int member, int tag, const void *data, std::size_t bytes
     if (int s = check_memory(function, data, bytes)) return s;
     if (bytes > PTRDIFF_MAX) return fail(SEA_ERR_INVALID, "{}: {} bytes are more than any memory has", function, bytes);
     const parcel p{to.name, to.rank, tag, data, bytes};
-    if (quick(opts)) {
+    if (core::uncounted(opts)) {
         const int s = the_office().send_eager(p);
         if (s != office::must_offer) {
             if (s == SEA_OK && opts && opts->op) *opts->op = SEA_OP_NONE;
@@ -125,7 +115,9 @@ int start_receive(const char *function, std::unique_ptr<request> made, const sea
     request *r = made.release();
     return core::run_external(function, plan, opts, [r, number](std::uint64_t id) {
         r->operation = id;
-        if (number == 0)
+        if (r->state == request::phase::own_fetch)
+            the_office().fetch_met(*r);
+        else if (number == 0)
             the_office().receive(*r);
         else if (the_office().receive_taken(number, *r) != SEA_OK)
             core::end_external(core::engine_held, id, SEA_ERR_HANDLE);
@@ -179,6 +171,15 @@ void prepare(request &r, void *buffer, std::size_t capacity, sea_message_info *i
     r.info = info;
 }
 
+// What was there already needs no operation.
+int received_at_once(const request &r, const sea_opts *opts)
+{
+    the_office().settle();
+    if (r.status != SEA_OK) return fail(r.status, "{}", office::end_text(r));
+    if (opts->op) *opts->op = SEA_OP_NONE;
+    return SEA_OK;
+}
+
 int receive(sea_team team, int member, int tag, void *buffer, std::size_t capacity, sea_message_info *info,
             const sea_opts *opts)
 {
@@ -188,7 +189,7 @@ int receive(sea_team team, int member, int tag, void *buffer, std::size_t capaci
     if (int s = check_tag(function, tag, true)) return s;
     if (int s = check_memory(function, buffer, capacity)) return s;
     const pattern want{from.name, from.rank, tag};
-    if (blocks(opts) && quick(opts)) {
+    if (core::blocking(opts) && core::uncounted(opts)) {
         request r;
         r.want = want;
         r.team = std::move(from.team);
@@ -200,7 +201,9 @@ int receive(sea_team team, int member, int tag, void *buffer, std::size_t capaci
     r->want = want;
     r->team = std::move(from.team);
     prepare(*r, buffer, capacity, info);
-    if (blocks(opts)) return wait_for_receive(function, std::move(r), *opts, 0);
+    if (core::blocking(opts)) return wait_for_receive(function, std::move(r), *opts, 0);
+    if (core::uncounted(opts) && the_office().receive_now(*r) && r->state == request::phase::done)
+        return received_at_once(*r, opts);
     return start_receive(function, std::move(r), opts, 0);
 }
 
@@ -310,8 +313,8 @@ int sea_message_receive_taken(sea_message message, void *buffer, size_t capacity
         if (!the_office().find_taken(message, &r->want, &r->team))
             return fail(SEA_ERR_HANDLE, "{}: {:#x} is no message that was taken, or it has been received", function,
                         message);
-        if (!blocks(opts)) return start_receive(function, std::move(r), opts, message);
-        if (!quick(opts)) return wait_for_receive(function, std::move(r), *opts, message);
+        if (!core::blocking(opts)) return start_receive(function, std::move(r), opts, message);
+        if (!core::uncounted(opts)) return wait_for_receive(function, std::move(r), *opts, message);
         if (the_office().receive_taken(message, *r) != SEA_OK)
             return fail(SEA_ERR_HANDLE, "{}: {:#x} has been received", function, message);
         return the_office().wait(*r, core::thread_deadline());

@@ -103,8 +103,6 @@ struct ticket {
     }
 };
 
-bool waits(const sea_opts *opts) { return !opts || (!opts->op && !(opts->flags & SEA_NOWAIT)); }
-
 int no_channel(const char *function, sea_channel name)
 {
     return fail(SEA_ERR_HANDLE, "{}: {:#x} is not an open channel of this process", function, name);
@@ -138,7 +136,7 @@ int run_request(const asking &a, channel_request r)
     if (int s = core::check_started(a.function)) return s;
     if (r.bytes > 0 && !r.memory)
         return fail(SEA_ERR_INVALID, "{}: the memory for {} bytes is null", a.function, r.bytes);
-    const bool limited = waits(a.opts) && core::thread_deadline() != never;
+    const bool limited = core::blocking(a.opts) && core::thread_deadline() != never;
     if (limited) r.outcome = std::make_shared<int>(SEA_ERR_TIMEOUT);
     const std::shared_ptr<int> outcome = r.outcome;
     int peer = -1;

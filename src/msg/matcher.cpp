@@ -68,9 +68,8 @@ void matcher::enqueue(posted *p)
     ++waiting_ways_[way_of(p->want)];
 }
 
-void matcher::dequeue(posted *p)
+void matcher::dequeue(posted *p, waiting_queue *queue)
 {
-    waiting_queue *queue = waiting_for(p->want);
     remove(queue->second.first, queue->second.last, p, by_queue);
     if (!queue->second.first && queue != recent_) waiting_.erase(p->want);
     --waiting_ways_[way_of(p->want)];
@@ -101,7 +100,7 @@ void matcher::withdraw(posted *p)
     if (p == lone_)
         lone_ = nullptr;
     else
-        dequeue(p);
+        dequeue(p, waiting_for(p->want));
     unlist(p);
 }
 
@@ -114,13 +113,18 @@ posted *matcher::meet(const pattern &message)
     }
     if (posted_ == 0) return nullptr;
     posted *earliest = nullptr;
+    waiting_queue *its_queue = nullptr;
     for (std::size_t way = 0; way < ways; ++way) {
         if (waiting_ways_[way] == 0) continue;
-        const waiting_queue *queue = waiting_for(seen_as(message, way));
+        waiting_queue *queue = waiting_for(seen_as(message, way));
         posted *first = queue ? queue->second.first : nullptr;
-        if (first && (!earliest || first->number < earliest->number)) earliest = first;
+        if (!first || (earliest && earliest->number < first->number)) continue;
+        earliest = first;
+        its_queue = queue;
     }
-    if (earliest) withdraw(earliest);
+    if (!earliest) return nullptr;
+    dequeue(earliest, its_queue);
+    unlist(earliest);
     return earliest;
 }
 

@@ -121,7 +121,7 @@ class matcher {
 
     waiting_queue *waiting_for(const pattern &want);
     void enqueue(posted *p);
-    void dequeue(posted *p);
+    void dequeue(posted *p, waiting_queue *queue);
     void unlist(posted *p);
 };
 

@@ -280,6 +280,7 @@ bool office::nobody_left(coll::team *team)
 // Why nothing will come any more for this pattern; SEA_OK: something may. Lanes are to be looked at after it.
 int office::end_of_sources(const pattern &want, coll::team *team)
 {
+    if (core::ended() == 0 && remotes_.empty()) return SEA_OK; // as a rule
     if (want.source == anything) {
         const bool any_lost = last_loss_ != SEA_OK || core::ended() > 0;
         if (!any_lost || !nobody_left(team)) return SEA_OK;
@@ -298,6 +299,33 @@ void office::receive(request &r)
 {
     guard held(lock_);
     take_or_post(r);
+}
+
+bool office::receive_now(request &r)
+{
+    guard held(lock_);
+    if (arrival *a = matcher_.find(r.want)) {
+        auto *l = static_cast<letter *>(a);
+        if (l->stays || !l->whole) return false;
+        matcher_.take(a);
+        hand_out(l, r);
+        return true;
+    }
+    const unsigned slot = lane_to_watch(r);
+    if (slot == no_slot || !lanes_[slot].in.ready()) return false;
+    matcher_.post(&r);
+    drain(slot, INT_MAX, &r);
+    if (!matcher_.is_posted(&r)) return true;
+    unpost(r);
+    return false;
+}
+
+void office::fetch_met(request &r)
+{
+    guard held(lock_);
+    r.state.store(request::phase::fetching, std::memory_order_release);
+    errands_.to_fetch.push_back(&r);
+    work_.store(true, std::memory_order_relaxed);
 }
 
 void office::receive_here(request &r)
@@ -437,7 +465,7 @@ int office::wait(request &r, nanoseconds deadline)
         return now == phase::done || now == phase::own_fetch;
     };
     if (!ready(&r)) spin_for(r);
-    if (work_.load(std::memory_order_relaxed)) settle();
+    settle();
     if (!ready(&r)) {
         {
             guard held(lock_);
@@ -489,6 +517,7 @@ void office::usage(std::size_t *used, std::size_t *bound)
 
 void office::settle()
 {
+    if (!work_.load(std::memory_order_relaxed)) return;
     const core::locked lock = core::enter();
     if (settle(core::engine_held)) core::wake_for_deadlines(core::engine_held); // the call may not wait
 }
@@ -519,8 +548,10 @@ bool office::settle(core::engine_held_t)
                 pull(*r);
         if (nudge) core::nudge(core::engine_held);
         for (request *r : running_.finished)
-            core::end_external(core::engine_held, r->operation, r->status,
-                               r->status == SEA_OK ? std::string() : end_text(*r));
+            if (r->status == SEA_OK)
+                core::end_external(core::engine_held, r->operation);
+            else
+                core::end_external(core::engine_held, r->operation, r->status, end_text(*r));
     }
     settling_ = false;
     if (sent) core::wake_if_late(core::engine_held);

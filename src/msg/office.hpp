@@ -75,7 +75,12 @@ class office {
     // ---- receiving ----
     // Hands out what is there, or posts it. Ends requests of operations through core, with settle().
     void receive(request &r);
-    // The same with a message that was taken: SEA_OK, or SEA_ERR_HANDLE (no text).
+    // Hands out what is there, to a request without an operation that no thread waits for; offered data is still to be
+    // fetched (phase own_fetch). False: nothing is, and it is not posted.
+    bool receive_now(request &r);
+    // Brings the data of an offer that a request has met, which has an operation now.
+    void fetch_met(request &r);
+    // As receive() with a message that was taken: SEA_OK, or SEA_ERR_HANDLE (no text).
     int receive_taken(std::uint64_t number, request &r);
     // The same for a request on the stack of this thread, which looks for it as long as is worth while.
     void receive_here(request &r);
@@ -83,6 +88,7 @@ class office {
     void look_for(core::engine_held_t, request &r);
     // Waits until a request on the stack of this thread has ended. Its status, with the text.
     int wait(request &r, nanoseconds deadline);
+    static std::string end_text(const request &r); // how it has ended, if not well
     // False: it has met a message already.
     bool withdraw(request &r, int status);
     // The earliest message; with `number`, it is taken. SEA_OK, SEA_ERR_TIMEOUT (there is none, no text), SEA_ERR_DEAD.
@@ -247,7 +253,6 @@ class office {
     int first_left(coll::team *team); // of the others; -1: nobody. nullptr: SEA_TEAM_WORLD
     bool nobody_left(coll::team *team);
     int end_of_sources(const pattern &want, coll::team *team);
-    static std::string end_text(const request &r);
 
     template <class Use>
     void for_each_lane(Use &&use) const;

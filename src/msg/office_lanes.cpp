@@ -88,7 +88,8 @@ void office::drain_for(const pattern &want, const request *until)
     if (want.source == anything) {
         drain_all(until ? 1 : INT_MAX, until);
     } else if (want.source != me_) {
-        if (const unsigned slot = slot_of(want.source); slot != no_slot) drain(slot, INT_MAX, until);
+        const unsigned slot = slot_of(want.source);
+        if (slot != no_slot && lanes_[slot].in.ready()) drain(slot, INT_MAX, until);
     }
 }
 

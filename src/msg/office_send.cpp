@@ -31,7 +31,7 @@ int office::send_eager(const parcel &p)
 {
     if (p.rank == me_) {
         const int s = send_self(p);
-        if (work_.load(std::memory_order_relaxed)) settle(); // another thread may sleep until it comes
+        settle(); // another thread may sleep until it comes
         return s;
     }
     const unsigned slot = slot_of(p.rank);

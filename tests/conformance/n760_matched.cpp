@@ -17,13 +17,6 @@ constexpr sea_team world = SEA_TEAM_WORLD;
 int right_of(const run &t) { return (t.rank + 1) % t.size; }
 int left_of(const run &t) { return (t.rank + t.size - 1) % t.size; }
 
-std::vector<unsigned char> filled(std::size_t bytes, std::uint64_t seed)
-{
-    std::vector<unsigned char> data(bytes + 1);
-    fill(data.data(), bytes, seed);
-    return data;
-}
-
 void check_info(const sea_message_info &info, int source, int tag, std::size_t bytes)
 {
     CHECK_EQ(source, info.source);

@@ -5,6 +5,7 @@
 #include "harness.hpp"
 
 #include <memory>
+#include <vector>
 
 namespace proof {
 
@@ -41,6 +42,14 @@ class place {
     sea_addr address_ = SEA_NULL;
     sea_addr owned_ = SEA_NULL; // what is freed or unregistered
 };
+
+// One byte more: no size is without memory.
+inline std::vector<unsigned char> filled(std::size_t bytes, std::uint64_t seed)
+{
+    std::vector<unsigned char> data(bytes + 1);
+    fill(data.data(), bytes, seed);
+    return data;
+}
 
 inline sea_opts with_handle(sea_op *op, sea_op after = SEA_OP_NONE)
 {
