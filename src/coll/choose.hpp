@@ -16,7 +16,7 @@
 //                 and broadcast
 //   alltoall    many members: Bruck                    straight to each
 //   gatherv, scatterv, alltoallv: straight;  allgatherv: Bruck, large: ring;  scan, exscan: doubling distances
-//   reduce_scatter: as allreduce without what follows the reduce-scatter; small: allreduce
+//   reduce_scatter: as allreduce without what follows the reduce-scatter; small, members no power of two: allreduce
 #pragma once
 
 #include <cstddef>

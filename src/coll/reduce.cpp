@@ -243,7 +243,7 @@ void reduce_scatter_block(call &c, const void *input, void *part, const elements
     const std::size_t block = e.bytes() / std::size_t(c.size());
     std::byte *all = c.scratch(e.bytes());
     if (c.broken()) return;
-    if (whole(c, e)) {
+    if (!halves(c.size()) && whole(c, e)) { // halves take as many rounds as the butterfly, with fewer bytes
         allreduce(c, input, all, e);
         return copy_part(part, all + std::size_t(c.me()) * block, block);
     }
