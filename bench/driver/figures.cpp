@@ -33,6 +33,11 @@ std::vector<double> each(const std::vector<run_result> &runs, double run_result:
     return values;
 }
 
+bool is_better(const figure &f, const rival &a, const rival &b)
+{
+    return more_is_better(f.metric) ? a.median > b.median : a.median < b.median;
+}
+
 } // namespace
 
 double median(std::vector<double> values)
@@ -94,6 +99,17 @@ void compare(figure &f, const rival &with, const std::vector<run_result> *runs)
     r.turn_ratio = median_of_turns(f.of, *runs);
 }
 
+void compare_best(figure &f, const std::vector<std::pair<rival, const std::vector<run_result> *>> &ways)
+{
+    figure alone = f;
+    alone.against.clear();
+    for (const auto &[with, runs] : ways) compare(alone, with, runs);
+    const rival *best = nullptr;
+    for (const auto &r : alone.against)
+        if (!best || is_better(f, r, *best)) best = &r;
+    if (best) f.against.push_back(*best);
+}
+
 bool more_is_better(std::string_view metric) { return metric == "rate_mops" || metric == "bandwidth_gbs"; }
 
 const rival *floor_of(const figure &f)
@@ -107,7 +123,7 @@ const rival *best_peer_of(const figure &f)
     const rival *best = nullptr;
     for (const auto &r : f.against) {
         if (r.kind != "peer") continue;
-        if (!best || (more_is_better(f.metric) ? r.median > best->median : r.median < best->median)) best = &r;
+        if (!best || is_better(f, r, *best)) best = &r;
     }
     return best;
 }

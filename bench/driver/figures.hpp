@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -71,6 +72,9 @@ void summarise(figure &f, const std::vector<run_result> &runs);
 // seconds in which everything takes longer: the medians of two may come from different ones, what both took in a turn
 // does less.
 void compare(figure &f, const rival &with, const std::vector<run_result> *runs);
+
+// Adds that one of them whose median is best: the same thing done in ways of which a user would choose.
+void compare_best(figure &f, const std::vector<std::pair<rival, const std::vector<run_result> *>> &ways);
 
 bool more_is_better(std::string_view metric);
 

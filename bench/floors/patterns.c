@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onesea-bench-worker-patterns-tcp PATTERN BYTES MS
+ * onesea-bench-worker-patterns-tcp PATTERN BYTES MS [ROOM]
  *
  * The streams of patterns/worker.c without any library: a process for each rank, a TCP connection over the loopback
  * between rank 0 and each other one, and in every process one loop around poll() that sends and receives whatever the
@@ -8,6 +8,9 @@
  *
  * A first transfer makes pages and windows and is not counted. Then all start together, and who receives counts for MS
  * milliseconds: what has arrived by then, divided by the time, is a stream's bandwidth.
+ *
+ * Each socket has room for ROOM bytes, or for as many as the kernel chooses, and it lets it grow to some megabytes.
+ * None is the best for all patterns and sizes: `onesea bench patterns` measures both and takes the better one.
  */
 #define _GNU_SOURCE
 #include "measure/measure.h"
@@ -28,10 +31,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Bytes. Left alone, the kernel lets it grow to some megabytes: then one to seven move less, and seven to one of 1 MB
- * more. With 256 KB it was less where seven streams of short messages go at once. */
-enum { SOCKET_BUFFER = 512 << 10 };
-
 struct shared {
     pthread_barrier_t together;
     double speeds[PATTERN_RANKS][PATTERN_RANKS]; /* from, to */
@@ -46,7 +45,7 @@ struct wire { /* to one other rank */
 
 struct process {
     struct pattern pattern;
-    int rank, ranks;
+    int rank, ranks, room;
     struct shared *shared;
     char *out;
     struct wire wires[PATTERN_RANKS];
@@ -160,15 +159,16 @@ static void add_wire(struct process *p, int other, int socket)
     p->sockets[p->count++].fd = socket;
 }
 
-static void prepare_socket(int s)
+static void prepare_socket(int s, int room)
 {
-    const int on = 1, size = SOCKET_BUFFER;
+    const int on = 1;
     setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(s, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    setsockopt(s, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    if (!room) return;
+    setsockopt(s, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    setsockopt(s, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
 }
 
-static void connect_pair(int ends[2])
+static void connect_pair(int ends[2], int room)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof at;
@@ -180,8 +180,8 @@ static void connect_pair(int ends[2])
     if (ends[1] < 0 || connect(ends[1], (struct sockaddr *)&at, sizeof at) != 0) die("connect");
     if ((ends[0] = accept(listener, NULL, NULL)) < 0) die("accept");
     close(listener);
-    prepare_socket(ends[0]);
-    prepare_socket(ends[1]);
+    prepare_socket(ends[0], room);
+    prepare_socket(ends[1], room);
 }
 
 static void run_other(struct process *p, int socket, pid_t parent)
@@ -220,7 +220,7 @@ static void start_others(struct process *mine)
     sigaction(SIGCHLD, &watch, NULL);
     const pid_t self = getpid();
     for (int r = 1, ends[2]; r < mine->ranks; r++) {
-        connect_pair(ends);
+        connect_pair(ends, mine->room);
         const pid_t child = fork();
         if (child < 0) die("fork");
         if (child == 0) {
@@ -234,11 +234,21 @@ static void start_others(struct process *mine)
     }
 }
 
+static int read_room(int argc, char **argv, int *room)
+{
+    if (argc != 5) return 0;
+    char *end;
+    const long bytes = strtol(argv[4], &end, 10);
+    if (*end || bytes < 1 || bytes > 1 << 30) return -1;
+    *room = (int)bytes;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct process mine;
-    if (pattern_read(argc, argv, &mine.pattern) != 0) {
-        fputs("usage: onesea-bench-worker-patterns-tcp one|both|out|in BYTES MS\n", stderr);
+    if (pattern_read(argc == 5 ? 4 : argc, argv, &mine.pattern) != 0 || read_room(argc, argv, &mine.room) != 0) {
+        fputs("usage: onesea-bench-worker-patterns-tcp one|both|out|in BYTES MS [ROOM]\n", stderr);
         return 2;
     }
     mine.ranks = pattern_ranks(&mine.pattern);

@@ -115,6 +115,26 @@ TEST(figures, best_peer_is_the_least_latency_and_the_most_bandwidth)
     EXPECT_EQ(floor_of(f), nullptr);
 }
 
+TEST(figures, of_ways_to_do_the_same_only_the_best_stands_beside_a_figure)
+{
+    const std::vector<run_result> little = {{2, 2}, {3, 3}, {4, 4}}, much = {{1, 1}, {3.5, 3.5}, {9, 9}};
+    const auto beside = [&](const char *metric, const std::vector<run_result> *first) {
+        figure f{"patterns", "in", "net", "waiting", "auth", 8, 8, metric};
+        summarise(f, {{7, 7}});
+        compare_best(f, {{{"tcp", "floor", "first"}, first}, {{"tcp", "floor", "second"}, &much}});
+        EXPECT_EQ(f.against.size(), 1u);
+        return f.against.at(0);
+    };
+    EXPECT_EQ(beside("bandwidth_gbs", &little).version, "second");
+    EXPECT_EQ(beside("bandwidth_gbs", &little).ratio, 2);
+    EXPECT_EQ(beside("latency_us", &little).version, "first");
+    EXPECT_EQ(beside("latency_us", nullptr).version, "second");
+
+    figure f{"patterns", "in", "net", "waiting", "auth", 8, 8, "bandwidth_gbs"};
+    compare_best(f, {{{"tcp", "floor", ""}, nullptr}});
+    EXPECT_TRUE(f.against.empty());
+}
+
 TEST(figures, json_line_has_the_documented_fields_in_order_and_no_newline)
 {
     const std::string line = json_line(some_figure());

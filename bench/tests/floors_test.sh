@@ -32,16 +32,18 @@ done
 
 for pattern in one:1 both:2 out:7 in:7; do
     for size in 1000 65536 1048576; do
-        out=$("$patterns" "${pattern%:*}" $size 50) || fail "${pattern%:*} of $size: exit code $?"
-        awk -v streams="${pattern#*:}" -v size=$size '
-            $1 == "result" && $3 == "bandwidth_gbs" && $4 == size && $7 == streams { gbs[$2] = $5 }
-            END {
-                off = gbs["total"] - streams * gbs["mean"]
-                exit !(gbs["slowest"] > 0 && gbs["slowest"] <= gbs["mean"] && off * off < 1e-6 * gbs["total"] ^ 2)
-            }' <<<"$out" || fail "$pattern of $size: $out"
+        for room in '' 65536; do
+            out=$("$patterns" "${pattern%:*}" $size 50 $room) || fail "${pattern%:*} of $size $room: exit code $?"
+            awk -v streams="${pattern#*:}" -v size=$size '
+                $1 == "result" && $3 == "bandwidth_gbs" && $4 == size && $7 == streams { gbs[$2] = $5 }
+                END {
+                    off = gbs["total"] - streams * gbs["mean"]
+                    exit !(gbs["slowest"] > 0 && gbs["slowest"] <= gbs["mean"] && off * off < 1e-6 * gbs["total"] ^ 2)
+                }' <<<"$out" || fail "$pattern of $size $room: $out"
+        done
     done
 done
-for wrong in 'round 8 5' 'one 0 5' 'one 8 0' 'one 8' 'one 8 5 5' ''; do
+for wrong in 'round 8 5' 'one 0 5' 'one 8 0' 'one 8' 'one 8 5 0' 'one 8 5 1k' 'one 8 5 5 5' ''; do
     ! "$patterns" $wrong >/dev/null 2>&1 || fail "the pattern '$wrong' was accepted"
 done
 

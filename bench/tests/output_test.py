@@ -6,6 +6,7 @@ machine may be as slow as it likes."""
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -111,6 +112,7 @@ def check_patterns(figures, stderr):
         beside = {r["name"]: r["kind"] for r in f["against"]}
         peers = {name for name, kind in beside.items() if kind == "peer"}
         assert beside == {"tcp": "floor", **own(f["case"]), **dict.fromkeys(peers, "peer")}, f
+        assert f["against"][0]["version"].startswith("room "), f
         check_peers(f, peers, stderr, f"{f['case'].split('_')[0]} of 1 MB")
 
 
@@ -140,10 +142,17 @@ def check_collectives(figures, stderr, flags):
 
 
 def check_part(onesea):
-    """One case alone, without other software: nothing else is shown, though the stream of one pair is measured."""
-    result = subprocess.run([onesea, "bench", "patterns", "--quick", "--json", "--no-peers", "--case", "both", *ENOUGH],
-                            capture_output=True, text=True, timeout=60)
-    figures = [check_figure(line, "patterns") for line in result.stdout.splitlines()]
+    """One case alone, without other software: nothing else is shown, though the stream of one pair is measured. The
+    table says of each figure which sockets its floor is of."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run([onesea, "bench", "patterns", "--quick", "--out", folder, "--no-peers", "--case", "both",
+                                 *ENOUGH], capture_output=True, text=True, timeout=60)
+        lines = (Path(folder) / "patterns.json").read_text().splitlines()
+    figures = [check_figure(line, "patterns") for line in lines]
+    for version, cases in re.findall("  sockets with (.*): (.*)", result.stdout):
+        taken = [f"{f['case']} of 1 MB" for f in figures if f["against"][0]["version"] == version]
+        assert cases == (", ".join(taken) or "nowhere"), result.stdout
+    assert result.stdout.count("  sockets with ") == 2, result.stdout
     beside = [(f["case"], [r["name"] for r in f["against"]]) for f in figures]
     assert result.returncode == 0, result.stderr
     assert beside == [("both", ["tcp", "one_pair"]), ("both_slowest", ["tcp", "mean_pair"])], beside
