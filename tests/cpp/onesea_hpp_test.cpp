@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace {
 
@@ -177,6 +178,135 @@ TEST(onesea_hpp, teams_split_and_reduce)
     EXPECT_DOUBLE_EQ(world.allreduce(0.5, SEA_SUM), 0.5 * sea::size());
     EXPECT_EQ(world.scan(sea::rank(), SEA_SUM), sea::rank() * (sea::rank() + 1) / 2);
     EXPECT_EQ(world.allreduce(std::uint8_t(sea::rank() + 1), SEA_MAX), std::uint8_t(sea::size()));
+}
+
+TEST(onesea_hpp, sums_go_to_one_or_in_parts_to_all_or_stop_before_the_caller)
+{
+    const sea::team world;
+    const int me = sea::rank(), n = sea::size(), last = n - 1, all = n * (n + 1) / 2;
+    EXPECT_EQ(world.reduce(last, me + 1, SEA_SUM), me == last ? all : me + 1);
+    double sums[2] = {1, 2.0 * me};
+    world.reduce(0, std::span(sums), SEA_SUM);
+    EXPECT_EQ(sums[0], me == 0 ? n : 1);
+
+    EXPECT_EQ(world.exscan(me + 1, SEA_SUM, -7), me == 0 ? -7 : me * (me + 1) / 2);
+    std::vector<int> before{me + 1, 100};
+    world.exscan(std::span(before), SEA_MAX);
+    EXPECT_EQ(before, (std::vector<int>{me == 0 ? 1 : me, 100}));
+
+    std::vector<int> terms(2 * std::size_t(n), 0), own(2);
+    for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = int(i) * (me + 1);
+    world.reduce_scatter(terms, std::span(own), SEA_SUM);
+    EXPECT_EQ(own, (std::vector<int>{2 * me * all, (2 * me + 1) * all}));
+    EXPECT_EQ(status_of([&] { world.reduce_scatter(terms, std::span(terms), SEA_SUM); }), SEA_ERR_INVALID);
+}
+
+TEST(onesea_hpp, values_go_to_one_from_one_and_from_each_to_each)
+{
+    struct number {
+        explicit number(int n) : value(n) {}
+        int value;
+    };
+    const sea::team world;
+    const int me = sea::rank(), n = sea::size(), root = n - 1;
+    const auto gathered = world.gather(root, number(10 * me));
+    ASSERT_EQ(gathered.size(), me == root ? std::size_t(n) : 0);
+    for (int r = 0; r < int(gathered.size()); ++r) EXPECT_EQ(gathered[std::size_t(r)].value, 10 * r);
+    EXPECT_EQ(world.scatter<number>(root, gathered).value, 10 * me);
+    EXPECT_EQ(world.gather(0, me % 2 == 0).size(), me == 0 ? std::size_t(n) : 0);
+
+    std::vector<int> to_each;
+    for (int r = 0; r < n; ++r) to_each.push_back(100 * me + r);
+    const auto from_each = world.alltoall(std::span(std::as_const(to_each)));
+    for (int r = 0; r < n; ++r) EXPECT_EQ(from_each[std::size_t(r)], 100 * r + me);
+    EXPECT_EQ(status_of([&] { world.alltoall(std::span(to_each).subspan(1)); }), SEA_ERR_INVALID);
+    EXPECT_EQ(status_of([&] { world.scatter<int>(me, std::span(to_each).subspan(1)); }), SEA_ERR_INVALID);
+}
+
+namespace {
+
+// Member m has m + 1 elements of m; with gaps of one between them, or without.
+struct stairs {
+    std::vector<std::size_t> counts, starts;
+    std::vector<short> room; // all of -1
+
+    stairs(int members, std::size_t gap)
+    {
+        for (std::size_t m = 0, at = 0; m < std::size_t(members); at += counts[m++] + gap) {
+            counts.push_back(m + 1);
+            starts.push_back(at);
+        }
+        room.assign(starts.back() + counts.back(), -1);
+    }
+    static std::vector<short> part(int member) { return std::vector<short>(std::size_t(member) + 1, short(member)); }
+    std::vector<short> expected() const
+    {
+        std::vector<short> all(room.size(), -1);
+        for (std::size_t m = 0; m < counts.size(); ++m)
+            std::fill_n(all.begin() + std::ptrdiff_t(starts[m]), counts[m], short(m));
+        return all;
+    }
+};
+
+} // namespace
+
+TEST(onesea_hpp, parts_of_different_sizes_go_to_one_from_one_and_to_all)
+{
+    const sea::team world;
+    const int me = sea::rank(), n = sea::size(), root = n - 1;
+    const std::vector<short> mine = stairs::part(me);
+    stairs close(n, 0), apart(n, 1), all(n, 1);
+    if (me == root)
+        world.gatherv(root, std::span(mine), close.room, {close.counts});
+    else
+        world.gatherv(root, std::span(mine));
+    EXPECT_EQ(close.room, me == root ? close.expected() : stairs(n, 0).room);
+
+    world.gatherv(root, std::span(mine), apart.room, {apart.counts, apart.starts});
+    EXPECT_EQ(apart.room, me == root ? apart.expected() : stairs(n, 1).room);
+
+    std::vector<short> got(mine.size(), -1);
+    if (me == root)
+        world.scatterv(root, std::span(got), apart.room, {apart.counts, apart.starts});
+    else
+        world.scatterv(root, std::span(got));
+    EXPECT_EQ(got, mine);
+
+    world.allgatherv(std::span(mine), all.room, {all.counts, all.starts});
+    EXPECT_EQ(all.room, all.expected());
+}
+
+TEST(onesea_hpp, parts_of_different_sizes_go_from_each_to_each)
+{
+    const sea::team world;
+    const int me = sea::rank(), n = sea::size();
+    stairs from(n, 0), to(n, 1); // m + 1 to member m; me + 1 from each
+    from.room = from.expected();
+    std::fill(to.counts.begin(), to.counts.end(), std::size_t(me) + 1);
+    for (std::size_t m = 0; m < to.counts.size(); ++m) to.starts[m] = m * to.counts[m];
+    to.room.assign(std::size_t(n) * (std::size_t(me) + 1), -1);
+    world.alltoallv(from.room, {from.counts}, std::span(to.room), {to.counts, to.starts});
+    EXPECT_EQ(to.room, std::vector<short>(to.room.size(), short(me)));
+}
+
+TEST(onesea_hpp, parts_that_are_not_in_their_buffer_are_told)
+{
+    const sea::team world;
+    const int me = sea::rank();
+    const std::vector<short> mine = stairs::part(me);
+    stairs all(sea::size(), 0);
+    const auto told = [&](std::span<short> room, const sea::parts &of_room) {
+        return status_of([&] { world.gatherv(me, std::span(mine), room, of_room); });
+    };
+    const auto whole = std::span(all.room);
+    EXPECT_EQ(told(whole.subspan(1), {all.counts}), SEA_ERR_INVALID);
+    EXPECT_EQ(told(whole.subspan(1), {all.counts, all.starts}), SEA_ERR_INVALID);
+    EXPECT_EQ(told(whole, {std::span(all.counts).subspan(1)}), SEA_ERR_INVALID);
+    all.starts.push_back(0);
+    EXPECT_EQ(told(whole, {all.counts, all.starts}), SEA_ERR_INVALID);
+    all.counts.back() = std::numeric_limits<std::size_t>::max();
+    EXPECT_EQ(told(whole, {all.counts}), SEA_ERR_INVALID);
+    sea::barrier();
 }
 
 TEST(onesea_hpp, spans_of_any_extent_are_sent_and_pointers_are_not)
