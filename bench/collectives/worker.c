@@ -14,6 +14,9 @@
  *   broadcast  BYTES; every rank is the root in turn, so that none can run ahead of the others
  *   neighbors  a step of a graph that joins each rank with the one before and the one after it (two ranks: with the
  *              other one), BYTES along each edge
+ *   allgatherv gatherv scatterv  parts of different lengths (uneven_share()), BYTES in the mean; every rank is the
+ *              root in turn
+ *   exscan     as scan, without the own data
  *
  * After each case every rank looks whether what should have come is there.
  */
@@ -154,6 +157,40 @@ static int parts_came(const struct group *g)
     return 1;
 }
 
+static void fill_shares(struct group *g)
+{
+    for (int r = 0; r < g->ranks; r++) g->in_bytes[r] = g->out_bytes[r] = uneven_share(g->bytes, r);
+    fill(g->in, 2 * g->bytes * (size_t)g->ranks, g->rank);
+}
+
+static void allgatherv(void *context)
+{
+    struct group *g = context;
+    check(sea_allgatherv(SEA_TEAM_WORLD, g->in, g->out, g->out_bytes, NULL), "allgatherv");
+}
+
+static int next_root(struct group *g) { return (int)(g->turn++ % (uint64_t)g->ranks); }
+
+static void gatherv(void *context)
+{
+    struct group *g = context;
+    check(sea_gatherv(SEA_TEAM_WORLD, next_root(g), g->in, g->in_bytes[g->rank], g->out, g->out_bytes, NULL),
+          "gatherv");
+}
+
+static void scatterv(void *context)
+{
+    struct group *g = context;
+    check(sea_scatterv(SEA_TEAM_WORLD, next_root(g), g->in, g->in_bytes, NULL, g->out, g->out_bytes[g->rank]),
+          "scatterv");
+}
+
+static int share_came(const struct group *g)
+{
+    const int last_root = (int)((g->turn - 1) % (uint64_t)g->ranks);
+    return holds(g->out, g->out_bytes[g->rank], last_root);
+}
+
 static void fill_terms(struct group *g)
 {
     const size_t count = g->bytes / sizeof(double);
@@ -179,17 +216,32 @@ static void open_scan(struct group *g)
     check(sea_team_split(SEA_TEAM_WORLD, 0, -g->rank, &g->backward), "team");
 }
 
+static sea_team next_order(struct group *g) { return g->turn++ % 2 == 0 ? SEA_TEAM_WORLD : g->backward; }
+
 static void scan(void *context)
 {
     struct group *g = context;
-    const sea_team team = g->turn++ % 2 == 0 ? SEA_TEAM_WORLD : g->backward;
-    check(sea_scan(team, g->in, g->out, g->bytes / sizeof(double), SEA_DOUBLE, SEA_SUM), "scan");
+    check(sea_scan(next_order(g), g->in, g->out, g->bytes / sizeof(double), SEA_DOUBLE, SEA_SUM), "scan");
 }
 
 static int last_scan_came(const struct group *g)
 {
     const int before = g->rank * (g->rank + 1) / 2, all = g->ranks * (g->ranks + 1) / 2;
     return has_doubles(g, g->turn % 2 == 1 ? before + g->rank + 1 : all - before);
+}
+
+static void exscan(void *context)
+{
+    struct group *g = context;
+    check(sea_exscan(next_order(g), g->in, g->out, g->bytes / sizeof(double), SEA_DOUBLE, SEA_SUM), "exscan");
+}
+
+/* Nothing is written where nobody is before: what came in the other order is still there. */
+static int last_exscan_came(const struct group *g)
+{
+    const int before = g->rank * (g->rank + 1) / 2, all = g->ranks * (g->ranks + 1) / 2;
+    const int forward = g->rank > 0 && (g->turn % 2 == 1 || g->rank == g->ranks - 1);
+    return has_doubles(g, forward ? before : all - before - g->rank - 1);
 }
 
 static void free_scan(struct group *g) { check(sea_team_free(g->backward), "end of the team"); }
@@ -199,7 +251,7 @@ static void fill_out(struct group *g) { fill(g->out, g->bytes, g->rank); }
 static void broadcast(void *context)
 {
     struct group *g = context;
-    check(sea_broadcast(SEA_TEAM_WORLD, (int)(g->turn++ % (uint64_t)g->ranks), g->out, g->bytes), "broadcast");
+    check(sea_broadcast(SEA_TEAM_WORLD, next_root(g), g->out, g->bytes), "broadcast");
 }
 
 static int first_came(const struct group *g) { return holds(g->out, g->bytes, 0); }
@@ -248,6 +300,10 @@ static const struct named {
     {"scan", open_scan, scan, last_scan_came, free_scan},
     {"broadcast", fill_out, broadcast, first_came, NULL},
     {"neighbors", open_graph, step, step_came, free_graph},
+    {"allgatherv", fill_shares, allgatherv, parts_came, NULL},
+    {"gatherv", fill_shares, gatherv, parts_came, NULL},
+    {"scatterv", fill_shares, scatterv, share_came, NULL},
+    {"exscan", open_scan, exscan, last_exscan_came, free_scan},
 };
 
 /* ---- main ------------------------------------------------------------------------------------------------------- */

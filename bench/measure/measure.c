@@ -187,3 +187,5 @@ size_t uneven_part(size_t bytes, int from, int to)
     const size_t half = bytes / 2;
     return from == to ? bytes : from < to ? half : bytes + half;
 }
+
+size_t uneven_share(size_t bytes, int rank) { return rank % 2 == 0 ? bytes / 2 : bytes + bytes / 2; }

@@ -59,6 +59,9 @@ void measure_together(const struct measurement *m, int rank, uint64_t (*agree)(u
  * of it to those behind, half as much again to those before. */
 size_t uneven_part(size_t bytes, int from, int to);
 
+/* The same where each rank has one part for all: half of `bytes` at even ranks, half as much again at odd ones. */
+size_t uneven_share(size_t bytes, int rank);
+
 /* A sample set that a caller fills itself, where the side that may judge is not the side that calls. */
 struct samples {
     double *values;

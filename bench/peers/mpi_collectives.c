@@ -22,7 +22,7 @@ struct group {
     int rank, ranks, bytes;
     uint64_t turn;
     char *in, *out;
-    struct parts in_parts, out_parts;
+    struct parts in_parts, out_parts, shares;
     MPI_Comm backward; /* all ranks, the last one first */
     MPI_Comm graph;
 };
@@ -61,7 +61,9 @@ static void alltoall(void *context)
 
 static void choose_parts(struct group *g)
 {
-    for (int r = 0, in = 0, out = 0; r < g->ranks; r++) {
+    for (int r = 0, in = 0, out = 0, shares = 0; r < g->ranks; r++) {
+        g->shares.at[r] = shares;
+        shares += g->shares.bytes[r] = (int)uneven_share((size_t)g->bytes, r);
         g->in_parts.at[r] = in;
         g->out_parts.at[r] = out;
         in += g->in_parts.bytes[r] = (int)uneven_part((size_t)g->bytes, g->rank, r);
@@ -82,17 +84,47 @@ static void reduce_scatter(void *context)
     MPI_Reduce_scatter_block(g->in, g->out, g->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static MPI_Comm next_order(struct group *g) { return g->turn++ % 2 == 0 ? MPI_COMM_WORLD : g->backward; }
+
 static void scan(void *context)
 {
     struct group *g = context;
-    MPI_Comm ranks = g->turn++ % 2 == 0 ? MPI_COMM_WORLD : g->backward;
-    MPI_Scan(g->in, g->out, g->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, ranks);
+    MPI_Scan(g->in, g->out, g->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, next_order(g));
 }
+
+static void exscan(void *context)
+{
+    struct group *g = context;
+    MPI_Exscan(g->in, g->out, g->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, next_order(g));
+}
+
+static int next_root(struct group *g) { return (int)(g->turn++ % (uint64_t)g->ranks); }
 
 static void broadcast(void *context)
 {
     struct group *g = context;
-    MPI_Bcast(g->out, g->bytes, MPI_BYTE, (int)(g->turn++ % (uint64_t)g->ranks), MPI_COMM_WORLD);
+    MPI_Bcast(g->out, g->bytes, MPI_BYTE, next_root(g), MPI_COMM_WORLD);
+}
+
+static void allgatherv(void *context)
+{
+    struct group *g = context;
+    MPI_Allgatherv(g->in, g->shares.bytes[g->rank], MPI_BYTE, g->out, g->shares.bytes, g->shares.at, MPI_BYTE,
+                   MPI_COMM_WORLD);
+}
+
+static void gatherv(void *context)
+{
+    struct group *g = context;
+    MPI_Gatherv(g->in, g->shares.bytes[g->rank], MPI_BYTE, g->out, g->shares.bytes, g->shares.at, MPI_BYTE,
+                next_root(g), MPI_COMM_WORLD);
+}
+
+static void scatterv(void *context)
+{
+    struct group *g = context;
+    MPI_Scatterv(g->in, g->shares.bytes, g->shares.at, MPI_BYTE, g->out, g->shares.bytes[g->rank], MPI_BYTE,
+                 next_root(g), MPI_COMM_WORLD);
 }
 
 static void open_graph(struct group *g)
@@ -115,7 +147,8 @@ static const struct named {
 } cases[] = {
     {"exchange", exchange},   {"barrier", barrier},     {"allgather", allgather},           {"allreduce", allreduce},
     {"alltoall", alltoall},   {"alltoallv", alltoallv}, {"reduce_scatter", reduce_scatter}, {"scan", scan},
-    {"broadcast", broadcast}, {"neighbors", step},
+    {"broadcast", broadcast}, {"neighbors", step},      {"allgatherv", allgatherv},         {"gatherv", gatherv},
+    {"scatterv", scatterv},   {"exscan", exscan},
 };
 
 static uint64_t agree(uint64_t value)

@@ -125,7 +125,8 @@ def check_peers(figure, beside, stderr, what):
 def check_collectives(figures, stderr, flags):
     sizes = {"exchange": (8, 4096), "barrier": (0,), "allgather": (1024,), "allreduce": (8, 8192),
              "reduce_scatter": (1024,), "scan": (8,), "alltoall": (1024,), "alltoallv": (1024,),
-             "broadcast": (8, 65536), "neighbors": (8, 4096)}
+             "broadcast": (8, 65536), "neighbors": (8, 4096), "allgatherv": (1024,), "gatherv": (1024,),
+             "scatterv": (1024,), "exscan": (8,)}
     wanted = [(case, path, ranks, size) for case in sizes
               for path in (("cable",) if "cable" in flags else ("net", "shm"))
               for ranks in ((2,) if case == "exchange" else (2, 4)) for size in sizes[case]]
