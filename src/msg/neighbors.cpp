@@ -91,6 +91,9 @@ struct awaited {
     std::uint64_t value;
     bool graph::neighbour::*kind;
     std::uint64_t step;
+    const char *function, *what; // of the step
+    std::size_t of;              // how many make up the value in one step
+    const char *whom;
 };
 
 bool has_come(const awaited &what) { return load(what.counter) >= what.value; }
@@ -112,6 +115,18 @@ bool come_or_broken(graph &g, const awaited &what)
     return true;
 }
 
+// One counter has all that came: from whom nothing has can be told only of one.
+int too_late(const graph &g, const awaited &what)
+{
+    const auto is_kind = [&](const graph::neighbour &n) { return n.*what.kind; };
+    const auto only = std::find_if(g.neighbours.begin(), g.neighbours.end(), is_kind);
+    if (only != g.neighbours.end() && std::none_of(only + 1, g.neighbours.end(), is_kind))
+        return fail(SEA_ERR_TIMEOUT, "{}: {} step {} has not come from rank {}: the time given has passed",
+                    what.function, what.what, what.step, only->rank);
+    return fail(SEA_ERR_TIMEOUT, "{}: {} step {} has not come from {} of {} {}: the time given has passed",
+                what.function, what.what, what.step, what.value - load(what.counter), what.of, what.whom);
+}
+
 int await(graph &g, const awaited &what)
 {
     struct condition {
@@ -122,20 +137,34 @@ int await(graph &g, const awaited &what)
         auto &w = *static_cast<condition *>(argument);
         return come_or_broken(w.g, w.what);
     };
-    if (!ready(&wanted))
-        if (int s = core::wait_until(ready, &wanted, core::thread_deadline())) return s;
+    if (!ready(&wanted) && core::wait_until(ready, &wanted, core::thread_deadline()) && !has_come(what))
+        return too_late(g, what);
     return has_come(what) ? SEA_OK : set_error(g.broken, g.reason);
 }
 
 awaited arrivals(const graph &g)
 {
-    return {g.heads().arrived[g.step % 2], g.places.in.size() * steps_like(g.step), &graph::neighbour::is_source,
-            g.step};
+    const std::size_t sources = g.places.in.size();
+    return {.counter = g.heads().arrived[g.step % 2],
+            .value = sources * steps_like(g.step),
+            .kind = &graph::neighbour::is_source,
+            .step = g.step,
+            .function = "sea_neighbors_wait",
+            .what = "the data of",
+            .of = sources,
+            .whom = "sources"};
 }
 
 awaited releases(const graph &g, std::uint64_t step)
 {
-    return {g.heads().released[step % 2], g.releasing * steps_like(step), &graph::neighbour::releases, step};
+    return {.counter = g.heads().released[step % 2],
+            .value = g.releasing * steps_like(step),
+            .kind = &graph::neighbour::releases,
+            .step = step,
+            .function = "sea_neighbors_start",
+            .what = "the start of",
+            .of = g.releasing,
+            .whom = "targets"};
 }
 
 int give_up_buffers(graph &g, std::uint64_t step)
@@ -154,17 +183,37 @@ int send_all(graph &g, std::uint64_t step)
     return SEA_OK;
 }
 
-// Of all puts so far: `local`, `ended`. Nobody else starts some meanwhile.
-bool all_counted(const graph &g, sea_counter core::put_counts::*which)
+// What is waited for: that all puts so far have been counted. Nobody else starts some meanwhile.
+struct awaited_puts {
+    sea_counter core::put_counts::*count;
+    const char *function, *lacks;
+};
+constexpr awaited_puts let_go{&core::put_counts::local, "sea_neighbors_wait", "still need their buffers"};
+constexpr awaited_puts over{&core::put_counts::ended, "sea_neighbors_free", "have not ended"};
+
+std::uint64_t uncounted(const graph &g, const awaited_puts &what)
 {
-    return load((*g.puts).*which) >= g.puts->started;
+    return g.puts->started - std::min(g.puts->started, load((*g.puts).*what.count));
 }
 
-template <sea_counter core::put_counts::*Which>
-int await_puts(graph &g)
+int await_puts(graph &g, const awaited_puts &what)
 {
-    auto ready = [](void *argument) { return all_counted(*static_cast<graph *>(argument), Which); };
-    return ready(&g) ? SEA_OK : core::wait_until(ready, &g, core::thread_deadline());
+    struct condition {
+        const graph &g;
+        const awaited_puts &what;
+    } wanted{g, what};
+    auto ready = [](void *argument) {
+        auto &w = *static_cast<condition *>(argument);
+        return uncounted(w.g, w.what) == 0;
+    };
+    if (ready(&wanted) || core::wait_until(ready, &wanted, core::thread_deadline()) == SEA_OK) return SEA_OK;
+    const std::uint64_t missing = uncounted(g, what);
+    if (missing == 0) return SEA_OK;
+    if (g.neighbours.size() == 1)
+        return fail(SEA_ERR_TIMEOUT, "{}: {} of {} puts to rank {} {}: the time given has passed", what.function,
+                    missing, g.puts->started, g.neighbours[0].rank, what.lacks);
+    return fail(SEA_ERR_TIMEOUT, "{}: {} of {} puts to {} neighbours {}: the time given has passed", what.function,
+                missing, g.puts->started, g.neighbours.size(), what.lacks);
 }
 
 int start(graph &g)
@@ -185,7 +234,7 @@ int await_step(graph &g)
 {
     if (!g.under_way) return fail(SEA_ERR_STATE, "sea_neighbors_wait: no step is under way");
     if (int s = await(g, arrivals(g))) return s;
-    if (int s = await_puts<&core::put_counts::local>(g)) return s;
+    if (int s = await_puts(g, let_go)) return s;
     g.under_way = false;
     return SEA_OK;
 }
@@ -222,17 +271,32 @@ int unless_broken(graph &g, int (*call)(graph &))
 // Nothing that this member sent is under way after it. SEA_OK or SEA_ERR_TIMEOUT.
 int end_sending(graph &g)
 {
-    if (!all_counted(g, &core::put_counts::ended))
+    if (uncounted(g, over) > 0)
         for (const graph::neighbour &n : g.neighbours) core::hurry_to(n.rank);
-    return await_puts<&core::put_counts::ended>(g);
+    return await_puts(g, over);
 }
 
-// Nothing of theirs is on its way to the block, also not what another thread takes in of one that has just ended.
-bool others_have_left(const graph &g)
+// Nothing of it is on its way to the block, also not what another thread takes in of one that has just ended.
+bool has_left(const graph::neighbour &n)
 {
-    return std::all_of(g.neighbours.begin(), g.neighbours.end(), [](const graph::neighbour &n) {
-        return n.news.left || n.news.lost || (!core::alive(n.rank) && core::nothing_comes(n.rank));
-    });
+    return n.news.left || n.news.lost || (!core::alive(n.rank) && core::nothing_comes(n.rank));
+}
+
+bool others_have_left(const graph &g) { return std::all_of(g.neighbours.begin(), g.neighbours.end(), has_left); }
+
+int others_stay(const graph &g)
+{
+    const auto stays = [](const graph::neighbour &n) { return !has_left(n); };
+    const auto first = std::find_if(g.neighbours.begin(), g.neighbours.end(), stays);
+    if (first == g.neighbours.end()) return fail(SEA_ERR_TIMEOUT, "sea_neighbors_free: the time given has passed");
+    const auto more = std::count_if(first + 1, g.neighbours.end(), stays);
+    if (more == 0)
+        return fail(SEA_ERR_TIMEOUT, "sea_neighbors_free: rank {} has not freed the graph: the time given has passed",
+                    first->rank);
+    return fail(
+        SEA_ERR_TIMEOUT,
+        "sea_neighbors_free: rank {} and {} more neighbours have not freed the graph: the time given has passed",
+        first->rank, more);
 }
 
 // After SEA_OK nobody writes to the block any more. Else, if *forever, somebody may always do so.
@@ -252,9 +316,9 @@ int leave(graph &g, bool *forever)
     while (true) {
         if (g.broken != SEA_OK && !g.give_up_at) g.give_up_at = now_ns() + patience;
         if (!ready(&g))
-            if (int s = core::wait_until(ready, &g, g.give_up_at ? std::min(until, g.give_up_at) : until)) {
+            if (core::wait_until(ready, &g, g.give_up_at ? std::min(until, g.give_up_at) : until)) {
                 *forever = g.give_up_at && now_ns() >= g.give_up_at;
-                return s;
+                return others_stay(g);
             }
         if (others_have_left(g)) return SEA_OK;
     }
@@ -326,7 +390,7 @@ int sea_neighbors_test(sea_neighbors name, int *done)
         if (!has_come(what)) sea_poll();
         *done = come_or_broken(g, what) && has_come(what);
         if (!*done) return g.broken == SEA_OK ? int(SEA_OK) : set_error(g.broken, g.reason);
-        *done = all_counted(g, &core::put_counts::local);
+        *done = uncounted(g, let_go) == 0;
         if (*done) g.under_way = false;
         return int(SEA_OK);
     });

@@ -154,6 +154,61 @@ STEP(783, wrong_graphs_and_calls_are_errors_at_all_members)
     CHECK_OK(sea_neighbors_free(g));
 }
 
+namespace {
+
+// Edges from one rank to all others.
+ends star(const run &t, int from)
+{
+    std::vector<edge> edges;
+    for (int r = 0; r < t.size; ++r)
+        if (r != from) edges.push_back({from, r, 64});
+    return {edges, t.rank};
+}
+
+bool told(const std::string &text) { return std::string(sea_last_error()).find(text) != std::string::npos; }
+
+void one_step(sea_neighbors g)
+{
+    CHECK_OK(sea_neighbors_start(g));
+    CHECK_OK(sea_neighbors_wait(g));
+}
+
+// Rank 0 is ahead of all others, in its steps and at the end.
+void what_a_star_waits_for_is_told(run &t)
+{
+    const ends e = star(t, 0);
+    sea_neighbors g = 0;
+    REQUIRE_OK(e.make(SEA_TEAM_WORLD, &g));
+    const bool two = t.size == 2;
+    const std::string others = std::to_string(t.size - 1);
+    if (t.rank == 0) {
+        one_step(g);
+        one_step(g);
+        CHECK_OK(sea_set_timeout(0.02));
+        CHECK_STATUS(SEA_ERR_TIMEOUT, sea_neighbors_start(g));
+        CHECK(told("sea_neighbors_start: the start of step 2 has not come from " +
+                   (two ? "rank 1:" : others + " of " + others + " targets:")));
+        CHECK_OK(sea_set_timeout(SEA_FOREVER));
+    }
+    t.sync();
+    for (int k = t.rank == 0 ? 2 : 0; k < 3; ++k) one_step(g);
+    t.sync();
+    if (t.rank == 0) {
+        CHECK_OK(sea_set_timeout(0.02));
+        do {
+            CHECK_STATUS(SEA_ERR_TIMEOUT, sea_neighbors_free(g));
+        } while (told("puts to "));
+        CHECK(told("sea_neighbors_free: rank 1 " +
+                   (two ? "has" : "and " + std::to_string(t.size - 2) + " more neighbours have") +
+                   " not freed the graph:"));
+        CHECK_OK(sea_set_timeout(SEA_FOREVER));
+    }
+    t.sync();
+    CHECK_OK(sea_neighbors_free(g));
+}
+
+} // namespace
+
 STEP(784, a_wait_for_neighbours_ends_with_its_time_and_can_be_resumed)
 {
     const int right = (t.rank + 1) % t.size, left = (t.rank + t.size - 1) % t.size;
@@ -164,12 +219,14 @@ STEP(784, a_wait_for_neighbours_ends_with_its_time_and_can_be_resumed)
         REQUIRE_OK(sea_neighbors_start(g));
         CHECK_OK(sea_set_timeout(0.02));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_neighbors_wait(g)); // the left one has not started
+        CHECK(told("sea_neighbors_wait: the data of step 1 has not come from rank 0"));
         CHECK_OK(sea_set_timeout(SEA_FOREVER));
     }
     t.sync();
     if (t.size == 1 || t.rank != 1) REQUIRE_OK(sea_neighbors_start(g));
     CHECK_OK(sea_neighbors_wait(g));
     CHECK_OK(sea_neighbors_free(g));
+    if (t.size > 1) what_a_star_waits_for_is_told(t);
 }
 
 // A chain: only the victim's neighbour would notice by itself.
@@ -207,15 +264,6 @@ LONE_STEP(8320, the_death_of_a_member_ends_the_steps_of_all)
 }
 
 namespace {
-
-// Edges from one rank to all others.
-ends star(const run &t, int from)
-{
-    std::vector<edge> edges;
-    for (int r = 0; r < t.size; ++r)
-        if (r != from) edges.push_back({from, r, 64});
-    return {edges, t.rank};
-}
 
 int step_until_it_fails(sea_neighbors g)
 {
@@ -311,6 +359,7 @@ LONE_STEP(8322, a_graph_that_has_failed_and_cannot_be_freed_in_time_is_freed_lat
         CHECK_OK(sea_set_timeout(0.1));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_neighbors_free(g));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_neighbors_free(g));
+        CHECK(told(" puts to 3 neighbours have not ended:") || t.size != 4);
         CHECK_OK(sea_set_timeout(SEA_FOREVER));
         let_go_on(t, stopped);
     } else {
@@ -320,6 +369,32 @@ LONE_STEP(8322, a_graph_that_has_failed_and_cannot_be_freed_in_time_is_freed_lat
     const double began = clock.now();
     CHECK_STATUS(SEA_ERR_DEAD, sea_neighbors_free(g));
     CHECK(clock.now() - began < 5); // all are told, nobody loses patience
+    t.sync();
+}
+
+LONE_STEP(8324, who_waits_for_what_a_stopped_rank_does_not_take_is_told_so)
+{
+    REQUIRE(t.size >= 2 && t.nodes == t.size);
+    const ends e({{0, 1, std::size_t(64) << 20}}, t.rank);
+    sea_neighbors g = 0;
+    REQUIRE_OK(e.make(SEA_TEAM_WORLD, &g));
+    t.sync();
+    auto &done = t.shared->flags[0];
+    if (t.rank == 0) {
+        stop(t, 1);
+        CHECK_OK(sea_neighbors_start(g));
+        CHECK_OK(sea_set_timeout(0.1));
+        CHECK_STATUS(SEA_ERR_TIMEOUT, sea_neighbors_wait(g));
+        CHECK(told("sea_neighbors_wait: 1 of 1 puts to rank 1 still need their buffers:"));
+        CHECK_OK(sea_set_timeout(SEA_FOREVER));
+        let_go_on(t, 1);
+        done = 1;
+        CHECK_OK(sea_neighbors_wait(g));
+    } else {
+        while (done == 0) pause_for(0.001);
+        one_step(g);
+    }
+    CHECK_OK(sea_neighbors_free(g));
     t.sync();
 }
 
