@@ -78,6 +78,7 @@ void office::close()
     for (auto &[number, l] : std::exchange(taken_, {})) letter::destroy(l.what);
     neighbours_.clear();
     remotes_.clear();
+    last_remote_ = nullptr;
     stuck_.clear();
     any_stuck_ = false;
     used_ = own_charged_ = operations_posted_ = 0;
@@ -124,7 +125,7 @@ void office::release(int source, std::size_t bytes)
     } else if (const unsigned slot = slot_of(source); slot != no_slot) {
         release_lane(slot, bytes);
     } else {
-        remote &r = remotes_[source];
+        remote &r = remote_of(source);
         r.released += n;
         if (r.released - r.told < share_ / 4) return;
         r.told = r.released;
@@ -528,33 +529,38 @@ bool office::settle(core::engine_held_t)
     settling_ = true;
     bool sent = false;
     while (work_.load(std::memory_order_relaxed) && work_.exchange(false)) {
-        running_.finished.clear();
-        running_.to_fetch.clear();
-        running_.grants.clear();
-        running_.knocks.clear();
-        bool nudge = false;
+        bool nudge = false, any = false;
         {
             guard held(lock_);
-            std::swap(running_, errands_);
+            any = errands_.any();
+            if (any) std::swap(running_, errands_);
             nudge = std::exchange(nudge_, false);
         }
-        for (unsigned slot : running_.knocks) core::knock(slot, shm::asleep_for_messages);
-        sent |= !running_.grants.empty() || !running_.to_fetch.empty();
-        for (int rank : running_.grants) grant(rank);
-        for (request *r : running_.to_fetch)
-            if (slot_of(r->source) != no_slot)
-                fetches_.push_back(r);
-            else
-                pull(*r);
         if (nudge) core::nudge(core::engine_held);
-        for (request *r : running_.finished)
-            if (r->status == SEA_OK)
-                core::end_external(core::engine_held, r->operation);
-            else
-                core::end_external(core::engine_held, r->operation, r->status, end_text(*r));
+        if (any) sent |= run_errands();
     }
     settling_ = false;
     if (sent) core::wake_if_late(core::engine_held);
+    return sent;
+}
+
+// Those of running_. Has it sent something?
+bool office::run_errands()
+{
+    for (unsigned slot : running_.knocks) core::knock(slot, shm::asleep_for_messages);
+    for (int rank : running_.grants) grant(rank);
+    for (request *r : running_.to_fetch)
+        if (slot_of(r->source) != no_slot)
+            fetches_.push_back(r);
+        else
+            pull(*r);
+    for (request *r : running_.finished)
+        if (r->status == SEA_OK)
+            core::end_external(core::engine_held, r->operation);
+        else
+            core::end_external(core::engine_held, r->operation, r->status, end_text(*r));
+    const bool sent = !running_.grants.empty() || !running_.to_fetch.empty();
+    running_.clear();
     return sent;
 }
 

@@ -164,10 +164,11 @@ class office {
 
     spin_lock lock_;
     matcher matcher_;
-    std::vector<std::unique_ptr<neighbour>> neighbours_; // by slot
-    std::vector<incoming_lane> lanes_;                   // by slot
-    std::vector<way_choice> ways_;                       // by slot
-    std::unordered_map<int, remote> remotes_;            // by rank
+    std::vector<std::unique_ptr<neighbour>> neighbours_;  // by slot
+    std::vector<incoming_lane> lanes_;                    // by slot
+    std::vector<way_choice> ways_;                        // by slot
+    std::unordered_map<int, remote> remotes_;             // by rank
+    std::pair<const int, remote> *last_remote_ = nullptr; // that was asked for last
     struct taken_letter {
         letter *what;
         std::shared_ptr<coll::team> team;
@@ -193,6 +194,8 @@ class office {
         std::vector<request *> to_fetch;
         std::vector<int> grants;      // ranks of other nodes that are to hear what was released
         std::vector<unsigned> knocks; // slots that wait for room in their lane
+        void clear() { finished.clear(), to_fetch.clear(), grants.clear(), knocks.clear(); }
+        bool any() const { return !finished.empty() || !to_fetch.empty() || !grants.empty() || !knocks.empty(); }
     };
     errands errands_;
     errands running_;               // those that settle() is at
@@ -216,6 +219,11 @@ class office {
     using guard = std::lock_guard<spin_lock>;
 
     neighbour &neighbour_at(unsigned slot);
+    remote &remote_of(int rank)
+    {
+        if (!last_remote_ || last_remote_->first != rank) last_remote_ = &*remotes_.try_emplace(rank).first;
+        return last_remote_->second;
+    }
     enum lane_kind : std::uint16_t { lane_message = 1, lane_offer };
     static constexpr int lane_full = 2;
     static constexpr int share_used = 3; // as far as was told: a grant may have come that nobody has taken in
@@ -233,6 +241,8 @@ class office {
     int send_late(unsigned slot, const parcel &p);
     bool share_has_room(neighbour &n, std::size_t cost) const;
     void grant(int rank);
+
+    bool run_errands();
 
     request *meet(const pattern &what);
     void unpost(request &r);

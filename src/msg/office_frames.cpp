@@ -50,7 +50,7 @@ int office::offer_remote(const parcel &p, const offer_words &words)
 {
     {
         guard held(lock_);
-        if (int s = remotes_[p.rank].broken) return s;
+        if (int s = remote_of(p.rank).broken) return s;
     }
     return core::send_frame(core::engine_held, core::upper::message, p.rank, offer_frame, p.team, std::uint32_t(p.tag),
                             &words, sizeof words);
@@ -61,7 +61,7 @@ void office::grant(int rank)
     std::uint64_t released;
     {
         guard held(lock_);
-        released = remotes_[rank].told;
+        released = remote_of(rank).told;
     }
     core::send_frame(core::engine_held, core::upper::message, rank, grant_frame, 0, released, nullptr, 0);
 }
@@ -73,7 +73,7 @@ void office::on_frame(const core::upper_frame &f)
     const pattern what{f.position, f.source, tag_of(f.id)};
     if (f.kind <= first_part || f.kind == offer_frame)
         if (what.tag < 0) return;
-    remote &from = remotes_[f.source];
+    remote &from = remote_of(f.source);
     switch (f.kind) {
     case whole_message:
         return arrive(no_slot, what, f.payload.data(), f.payload.size());

@@ -178,7 +178,7 @@ void office::gone(int rank, int status)
             drain(*slot, INT_MAX, nullptr);
             if (neighbours_[*slot]) neighbours_[*slot]->stuck.clear();
         } else if (status != SEA_ERR_DEAD || remotes_.contains(rank)) { // a job may lose a million ranks
-            remote &r = remotes_[rank];
+            remote &r = remote_of(rank);
             r.broken = status;
             drop_assembly(r, status);
         }

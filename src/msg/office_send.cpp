@@ -219,7 +219,7 @@ int office::send_remote(core::engine_held_t, const parcel &p)
     if (!core::alive(p.rank)) return fail(SEA_ERR_DEAD, "rank {} has ended", p.rank);
     {
         guard inside(lock_);
-        remote &r = remotes_[p.rank];
+        remote &r = remote_of(p.rank);
         if (r.broken) return fail(r.broken, "rank {} cannot be reached", p.rank);
         if (r.eager == remote::unknown) r.eager = std::min(net_eager, core::eager_message_limit(p.rank));
         if (p.bytes > r.eager) return must_offer;

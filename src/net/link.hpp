@@ -99,7 +99,9 @@ class link {
     void go_later(std::uint64_t now) { ack_at_ = std::min(ack_at_, now + ack_delay); }
 
     // The next datagram to send now; false if there is none. may_build(): it is worth to ask.
-    bool may_build() const { return has_queued() || !again_.empty() || probes_due_ || ack_now_ || hurried_ || failed_; }
+    bool may_build() const { return has_queued() || is_due(); }
+    // Nothing is there to be sent, or waits for company or its time.
+    bool is_empty() const { return outbox_.empty() && !is_due(); }
     bool build(std::uint64_t now, datagram *result);
     // The kernel did not take it: it counts as never sent.
     void unbuild(const datagram &d);
@@ -150,6 +152,9 @@ class link {
     histogram_copy round_trips() const { return row_.round_trips.copy(); }
 
   private:
+    // Something goes now, whatever waits in the outbox.
+    bool is_due() const { return !again_.empty() || probes_due_ || ack_now_ || hurried_ || failed_; }
+
     struct sent_packet {
         std::uint64_t number = 0, bundle = 0, at = 0;
         std::uint32_t charge = 0;

@@ -138,6 +138,7 @@ bundle *link::next_bundle(std::uint64_t now)
     }
     bundles_.push_back(outbox_.take(most_content_ - for_ack, lends()));
     note_rest(before - outbox_.bytes());
+    flushed_ &= has_queued();
     released_ -= std::min<std::size_t>(released_, bundles_.back()->bytes); // where it cut a message there are two heads
     if (outbox_.bytes() < std::min<std::size_t>(released_, most_content_)) released_ = 0;
     bundle *b = bundles_.back().get();

@@ -137,7 +137,7 @@ void net_transport::pump(peer &p, nanoseconds now)
     const std::size_t most = std::min(gso_bytes, p.link->most_in_one_send());
     p.waits = now < blocked_until_ && p.link->may_build();
     any_waits_ |= p.waits;
-    while (now >= blocked_until_) {
+    while (now >= blocked_until_ && !p.link->is_empty()) {
         unsigned n = 0;
         std::size_t bytes = 0;
         do {
