@@ -48,7 +48,10 @@ void operation_table::leave_order(operation *op)
 void operation_table::release(operation *op)
 {
     static_cast<operation_state &>(*op) = {};
-    if (++op->generation == 0) op->generation = 1;
+    if (++op->generation == 0) {
+        op->generation = 1;
+        wrapped_ = true;
+    }
     op->signals.clear();
     op->dependents.clear();
     if (!op->error_text.empty()) op->error_text = {};
@@ -62,7 +65,7 @@ operation *operation_table::find(std::uint64_t id, bool *known)
 {
     const auto place = std::uint32_t(id) - 1, generation = std::uint32_t(id >> 32); // 0 becomes one beyond all
     operation *op = place < all_.size() ? at(place) : nullptr;
-    const bool valid = op && generation >= 1 && generation <= op->generation;
+    const bool valid = op && generation >= 1 && (wrapped_ || generation <= op->generation);
     if (known) *known = valid;
     if (!valid) return nullptr;
     return op->generation == generation && op->state != operation::phase::free ? op : nullptr;

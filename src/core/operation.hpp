@@ -117,7 +117,8 @@ class operation_table {
     operation *oldest() const { return in_order_.oldest; }
 
     static std::uint64_t id_of(const operation *op) { return std::uint64_t(op->generation) << 32 | (op->index + 1); }
-    // nullptr: used up. *known false: never given out.
+    // nullptr: used up. *known false: never given out, as far as can be told: who uses one place again and again has
+    // used all its numbers after an hour or more.
     operation *find(std::uint64_t id, bool *known = nullptr);
 
     template <class Use>
@@ -134,6 +135,7 @@ class operation_table {
   private:
     std::vector<std::unique_ptr<operation>> all_; // they never move, and are found by two loads
     std::vector<std::uint32_t> unused_;
+    bool wrapped_ = false; // some place has had all its generations
     struct chain {
         operation *oldest = nullptr, *newest = nullptr;
     } in_order_, others_; // what SEA_OP_ALL waits for, and external operations

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/operation.hpp"
 
+#include <cstdint>
 #include <gtest/gtest.h>
 
 using namespace onesea::core;
@@ -37,6 +38,24 @@ TEST(OperationTableTest, knows_numbers_that_were_never_given_out)
     EXPECT_FALSE(known);
     t.find(operation_table::id_of(op) + (1ull << 32), &known);
     EXPECT_FALSE(known);
+    t.find(0, &known);
+    EXPECT_FALSE(known);
+}
+
+TEST(OperationTableTest, a_used_up_number_stays_known_when_its_place_has_had_all_of_them)
+{
+    operation_table t;
+    operation *op = t.take();
+    op->generation = UINT32_MAX;
+    const auto last = operation_table::id_of(op);
+    finish(t, op);
+    bool known = false;
+    EXPECT_EQ(t.find(last, &known), nullptr);
+    EXPECT_TRUE(known);
+    op = t.take();
+    EXPECT_EQ(t.find(operation_table::id_of(op), &known), op);
+    EXPECT_EQ(t.find(last, &known), nullptr);
+    EXPECT_TRUE(known);
     t.find(0, &known);
     EXPECT_FALSE(known);
 }
