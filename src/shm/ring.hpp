@@ -74,18 +74,16 @@ class ring {
     {
         return control_->head.load(std::memory_order_relaxed) == control_->tail.load(std::memory_order_acquire);
     }
+    // Consumer: how far it has come in the stream.
+    std::uint64_t consumed() const { return control_->head.load(std::memory_order_relaxed); }
     // Consumer: something consumed has not been published.
-    bool unpublished() const
+    bool unpublished() const { return control_->executed.load(std::memory_order_relaxed) != consumed(); }
+    // Consumer: lets the producer know that everything consumed up to there has taken effect; false if it knew.
+    bool publish_executed(std::uint64_t until)
     {
-        return control_->executed.load(std::memory_order_relaxed) != control_->head.load(std::memory_order_relaxed);
-    }
-    // Consumer: lets the producer know that everything consumed so far has taken effect; false if it knew.
-    bool publish_executed()
-    {
-        std::uint64_t head = control_->head.load(std::memory_order_relaxed);
-        if (control_->executed.load(std::memory_order_relaxed) == head) return false;
+        if (control_->executed.load(std::memory_order_relaxed) == until) return false;
         tells_another_process();
-        control_->executed.store(head, std::memory_order_seq_cst);
+        control_->executed.store(until, std::memory_order_seq_cst);
         return true;
     }
 

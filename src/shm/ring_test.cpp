@@ -53,9 +53,9 @@ TEST(RingTest, tells_what_was_executed_only_when_published)
     auto end = s->whole.position();
     s->whole.consume(INT_MAX, [](auto &&...) {});
     EXPECT_LT(s->whole.executed(), end);
-    EXPECT_TRUE(s->whole.publish_executed());
+    EXPECT_TRUE(s->whole.publish_executed(end));
     EXPECT_EQ(s->whole.executed(), end);
-    EXPECT_FALSE(s->whole.publish_executed());
+    EXPECT_FALSE(s->whole.publish_executed(end));
 }
 
 TEST(RingTest, moves_records_of_all_sizes_between_threads_in_order_and_aligned)

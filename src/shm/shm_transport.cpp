@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sending: a message is cut into records. What finds no room in the ring waits in the peer's queue, in order, and is
 // pushed by poll(). A message settles when the consumer has published that it executed its last record. The consumer
-// publishes only while it has nothing queued towards that producer itself, so that its notices are always in the other
-// ring first; and the producer takes in that ring before it looks at what was executed.
+// publishes no more than it had executed when it queued the oldest record that still waits for room towards that
+// producer, so that its notices are always in the other ring first; and the producer takes in that ring before it looks
+// at what was executed.
 //
 // Sleeping: a process that goes to sleep sets slot::sleeping and looks once more; whoever gives it work looks at the
 // flag afterwards. Both sides have a full barrier in between, so that one of them sees the other.
@@ -29,6 +30,7 @@ struct shm_transport::record {
     outgoing message;
     std::vector<std::byte> copied; // prefix, and payload that is not borrowed
     std::size_t sent = 0;
+    std::uint64_t behind = 0; // peer::executed when it was queued
 };
 
 struct shm_transport::peer {
@@ -41,8 +43,11 @@ struct shm_transport::peer {
         delivery *done;
     };
     std::deque<unsettled> in_ring;
-    bool gone = false;
+    std::uint64_t executed = 0; // what came from it, up to there, with all notices of it queued
     bool listed = false;
+
+    // False: it knew that all along.
+    bool publish_executed() { return from.publish_executed(queued.empty() ? executed : queued.front().behind); }
 };
 
 shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to)
@@ -50,7 +55,7 @@ shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, 
       max_frame_(std::min<std::size_t>(ring_max_payload(a.ring_bytes()), tuning_.fragment)), sink_(to),
       own_segments_(a.segments(own_slot)), neighbours_(a, own_slot, only_self),
       own_heap_(neighbours_.heap_at(*slot_of(own_rank_))), own_heap_memory_(a.heap_data(own_slot)),
-      peers_(a.header().slots)
+      peers_(a.header().slots), gone_(a.header().slots)
 {
 }
 
@@ -77,13 +82,10 @@ std::byte *shm_transport::heap_memory(int rank) const
 
 shm_transport::peer &shm_transport::peer_at(unsigned s)
 {
-    if (!peers_[s])
-        peers_[s].reset(new peer{arena_.slot_at(s).rank,
-                                 s,
-                                 ring(arena_.ring(s, own_), arena_.ring_data(s, own_), arena_.ring_bytes()),
-                                 ring(arena_.ring(own_, s), arena_.ring_data(own_, s), arena_.ring_bytes()),
-                                 {},
-                                 {}});
+    if (peers_[s]) return *peers_[s];
+    const ring to(arena_.ring(s, own_), arena_.ring_data(s, own_), arena_.ring_bytes());
+    const ring from(arena_.ring(own_, s), arena_.ring_data(own_, s), arena_.ring_bytes());
+    peers_[s].reset(new peer{arena_.slot_at(s).rank, s, from, to, {}, {}, from.consumed()});
     return *peers_[s];
 }
 
@@ -93,6 +95,11 @@ void shm_transport::mark_pending(unsigned to)
     std::uint64_t bit = std::uint64_t(1) << (own_ % 64);
     if (!(word.load(std::memory_order_seq_cst) & bit)) word.fetch_or(bit, std::memory_order_seq_cst);
     ring_if_asleep(to, asleep_for_messages);
+}
+
+bool shm_transport::is_pending(unsigned from) const
+{
+    return arena_.slot_at(own_).pending[from / 64].load(std::memory_order_seq_cst) >> (from % 64) & 1;
 }
 
 // Wakes the rank of a slot if it sleeps as deeply as that; see slot::sleeping.
@@ -122,11 +129,11 @@ void shm_transport::wake_owner(const void *memory)
 void shm_transport::send(int rank, const outgoing &message)
 {
     peer &p = peer_at(*slot_of(rank));
-    if (p.gone) {
+    if (gone_[p.slot]) {
         if (message.done) message.done->settled(message.done, SEA_ERR_DEAD);
         return;
     }
-    p.queued.push_back({message, {}, 0});
+    p.queued.push_back({message, {}, 0, p.executed});
     push_queued(p);
     if (!p.queued.empty() && p.queued.back().copied.empty()) { // what must be copied and found no room is copied now
         record &r = p.queued.back();
@@ -193,7 +200,8 @@ bool shm_transport::consume_from(unsigned from, int limit)
     auto use = [&](const frame &f, std::span<const std::byte> payload) { sink_.receive(p.rank, f, payload); };
     bool any = p.from.consume(limit, use) > 0;
     if (any) sink_.about_to_acknowledge();
-    if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(from, asleep_for_messages);
+    p.executed = p.from.consumed();
+    if (p.publish_executed()) ring_if_asleep(from, asleep_for_messages);
     return any;
 }
 
@@ -209,7 +217,7 @@ bool shm_transport::progress_sending()
         }
         any |= push_queued(p);
         // Also where send() has found room for what was queued: consume_from() has left this then.
-        if (p.queued.empty() && p.from.publish_executed()) ring_if_asleep(p.slot, asleep_for_messages);
+        if (p.publish_executed()) ring_if_asleep(p.slot, asleep_for_messages);
         if (p.queued.empty() && p.in_ring.empty()) {
             p.listed = false;
             sending_[i] = sending_.back();
@@ -268,11 +276,14 @@ void shm_transport::peer_gone(int rank, bool cleanly)
 {
     const auto s = slot_of(rank);
     if (!s) return;
-    peer &p = peer_at(*s); // also of one that was never heard: it may have sent something last
+    gone_[*s] = true;
+    // Of one that was never heard its rings are looked at only if it has sent something last: each look at a page that
+    // nobody has touched costs the node one, and a long-lived job loses many ranks.
+    if (!peers_[*s] && !is_pending(*s)) return;
+    peer &p = peer_at(*s);
     std::uint64_t executed = p.to.executed();
     consume_from(*s, INT_MAX);
     settle(p, executed);
-    p.gone = true;
     int status = cleanly ? SEA_OK : SEA_ERR_DEAD;
     auto in_ring = std::exchange(p.in_ring, {});
     auto queued = std::exchange(p.queued, {});

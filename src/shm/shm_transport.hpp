@@ -86,6 +86,7 @@ class shm_transport final : public transport {
     heap &own_heap_;
     std::byte *own_heap_memory_;
     std::vector<std::unique_ptr<peer>> peers_; // by slot, made at first contact
+    std::vector<bool> gone_;                   // by slot
     std::vector<unsigned> sending_;            // slots with records not yet executed
 
     peer &peer_at(unsigned slot);
@@ -94,6 +95,7 @@ class shm_transport final : public transport {
     bool progress_sending();
     bool consume_from(unsigned from, int limit);
     void mark_pending(unsigned to);
+    bool is_pending(unsigned from) const;
     class pin;
     int copy_private(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write);
     int copy_registered(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write) const;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/shm_transport.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <deque>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace onesea;
 using namespace onesea::shm;
@@ -20,6 +24,11 @@ struct heard {
 struct recorder final : sink {
     std::vector<heard> all;
     std::function<void(int, const frame &)> also;
+    std::function<void()> before_acknowledging;
+    void about_to_acknowledge() override
+    {
+        if (before_acknowledging) before_acknowledging();
+    }
     void receive(int source, const frame &head, std::span<const std::byte> payload) override
     {
         all.push_back({source, head, {payload.begin(), payload.end()}});
@@ -197,6 +206,65 @@ TEST_F(ShmTransportTest, a_notice_arrives_before_its_cause_settles_even_if_the_w
     EXPECT_TRUE(noticed_first);
 }
 
+// Else what it points at stays for as long, and there is ever more of it.
+TEST_F(ShmTransportTest, settles_what_was_executed_though_the_way_back_is_never_empty)
+{
+    std::vector<std::byte> filler(1 << 16);
+    std::deque<told> sent;
+    auto flood = [&](shm_transport &from, int to) {
+        auto m = message(filler.data(), filler.size(), &sent.emplace_back());
+        m.borrow = true;
+        from.send(to, m);
+    };
+    const std::size_t under_way = 40; // 2.5 MB each way
+    for (std::size_t i = 0; i < under_way / 2; ++i) flood(*a_, 1), flood(*b_, 0);
+    for (int i = 0; i < 20000; ++i) {
+        b_->poll(0);
+        a_->poll(0);
+        if (at_a_.all.size() * 8192 < filler.size() || at_b_.all.size() * 8192 < filler.size()) continue;
+        at_a_.all.clear();
+        at_b_.all.clear();
+        flood(*a_, 1), flood(*b_, 0);
+    }
+    const auto settled =
+        std::size_t(std::count_if(sent.begin(), sent.end(), [](const told &t) { return t.status != 99; }));
+    EXPECT_GT(sent.size(), 10 * under_way);
+    EXPECT_LT(sent.size() - settled, 3 * under_way);
+}
+
+// It is queued when all of what came at once has been executed, behind what that has led to. Of many lengths some leave
+// no room for it in the ring.
+TEST_F(ShmTransportTest, a_notice_arrives_before_its_cause_settles_though_it_is_made_late)
+{
+    std::vector<std::byte> filler((1 << 18) + (1 << 16));
+    for (std::size_t bytes = 1 << 18; bytes <= filler.size(); bytes += 40) {
+        auto fill = message(filler.data(), bytes, nullptr);
+        fill.borrow = true;
+        bool noticed = false, noticed_first = false, owed = false;
+        at_b_.also = [&](int, const frame &) {
+            b_->send(0, fill); // more than the ring holds
+            owed = true;
+        };
+        at_b_.before_acknowledging = [&] {
+            if (!std::exchange(owed, false)) return;
+            outgoing notice;
+            notice.head.type = frame_type::done;
+            notice.notice = true;
+            b_->send(0, notice);
+        };
+        at_a_.also = [&](int, const frame &f) { noticed |= f.type == frame_type::done; };
+        told t;
+        a_->send(1, message("x", 1, &t));
+        for (int i = 0; i < 1000 && t.status == 99; ++i) {
+            b_->poll(0);
+            a_->poll(0);
+            if (t.status != 99) noticed_first = noticed;
+        }
+        ASSERT_EQ(t.status, SEA_OK);
+        ASSERT_TRUE(noticed_first);
+    }
+}
+
 TEST_F(ShmTransportTest, rings_the_doorbell_of_who_sleeps_and_of_nobody_else)
 {
     std::uint64_t count = 0;
@@ -264,6 +332,36 @@ TEST_F(ShmTransportTest, settles_with_dead_what_a_dead_rank_did_not_execute)
     a_->send(1, message("x", 1, &u));
     EXPECT_EQ(u.status, SEA_ERR_DEAD);
     EXPECT_TRUE(at_b_.all.empty());
+}
+
+TEST_F(ShmTransportTest, a_message_to_a_dead_rank_that_was_never_heard_settles_with_dead)
+{
+    told t;
+    a_->peer_gone(1, false);
+    a_->send(1, message("x", 1, &t));
+    EXPECT_EQ(t.status, SEA_ERR_DEAD);
+}
+
+// In a job that replaces its ranks every newcomer hears of all that have ended.
+TEST_F(ShmTransportTest, the_end_of_a_rank_that_was_never_heard_touches_no_page)
+{
+    auto touched = [&] {
+        bool any = false;
+        for (auto [from, to] : {std::pair(0u, 1u), std::pair(1u, 0u)}) {
+            const auto at = reinterpret_cast<std::uintptr_t>(&arena_.ring(from, to));
+            const auto page = std::uintptr_t(sysconf(_SC_PAGESIZE));
+            unsigned char is_there = 0;
+            EXPECT_EQ(mincore(reinterpret_cast<void *>(at / page * page), page, &is_there), 0);
+            any |= is_there & 1;
+        }
+        return any;
+    };
+    ASSERT_FALSE(touched());
+    a_->peer_gone(1, false);
+    EXPECT_FALSE(touched());
+    a_->send(1, message("x", 1, nullptr));
+    b_->send(0, message("x", 1, nullptr));
+    EXPECT_TRUE(touched());
 }
 
 TEST_F(ShmTransportTest, what_a_rank_sent_before_its_end_is_taken_in_when_that_is_told)

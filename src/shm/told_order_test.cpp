@@ -83,7 +83,7 @@ TEST_F(ToldOrder, is_that_of_what_is_said_to_be_executed)
     hears_by_way_of_the_other_process(
         [](ways &w) {
             w.from_other.consume(INT_MAX, [](auto &&...) {});
-            ASSERT_TRUE(w.from_other.publish_executed());
+            ASSERT_TRUE(w.from_other.publish_executed(w.from_other.consumed()));
         },
         [](const ways &w) { return w.served(); });
 }
