@@ -136,6 +136,8 @@ void launcher::rank_gone(unsigned rank, shm::rank_state state, int status)
 {
     input_->ended(rank);
     gone_[rank] = true;
+    const unsigned own = placed_.ranks[rank].program;
+    if (own >= request_.programs.size()) programs_[own] = {}; // nobody else's, and it asks for no more ranks
     ends_.push_back({rank, int(state), status});
     maybe_over_ = true;
 }

@@ -51,7 +51,8 @@ void launcher::take_spawn(unsigned node, const message &m)
     wish.what.argv = all_bytes_of(m.head.at("argv"));
     wish.what.environment = split_settings(all_bytes_of(m.head.at("environment")));
     wish.what.directory = bytes_of(m.head.at("directory"));
-    if (wish.asker >= placed_.ranks.size() || placed_.ranks[wish.asker].node != node) return;
+    if (wish.asker >= placed_.ranks.size() || placed_.ranks[wish.asker].node != node || gone_[wish.asker]) return;
+    inherit(programs_[placed_.ranks[wish.asker].program], &wish.what); // it may end before its turn comes
     wishes_.push_back(std::move(wish));
 }
 
@@ -89,7 +90,6 @@ void launcher::spawn_next()
         joining_.emplace();
         joining_->wish = std::move(wishes_.front());
         wishes_.pop_front();
-        program &what = joining_->wish.what;
         std::string why;
         if (stopping()) {
             end_spawn(SEA_ERR_STATE, "the job is ending");
@@ -99,11 +99,11 @@ void launcher::spawn_next()
             end_spawn(status, why);
             continue;
         }
-        inherit(programs_[placed_.ranks[joining_->wish.asker].program], &what);
-        nodes_[joining_->node]->send({{"type", "prepare"},
-                                      {"rank", placed_.ranks.size()},
-                                      {"spawned_by", joining_->wish.asker},
-                                      {"program", to_json(program_for(placed_.nodes[joining_->node], what))}});
+        nodes_[joining_->node]->send(
+            {{"type", "prepare"},
+             {"rank", placed_.ranks.size()},
+             {"spawned_by", joining_->wish.asker},
+             {"program", to_json(program_for(placed_.nodes[joining_->node], joining_->wish.what))}});
     }
 }
 

@@ -24,7 +24,7 @@ struct wished_rank {
     unsigned asker = 0; // rank
     std::uint32_t id = 0;
     int node = -1; // -1: any
-    program what;  // without words: what the asker runs
+    program what;
 };
 struct joining {
     enum class phase { preparing, placing, starting };
@@ -116,7 +116,7 @@ class launcher {
 
     const job_request &request_;
     placement placed_;                    // grows with the job
-    std::vector<program> programs_;       // those of the request, then those of spawned ranks
+    std::vector<program> programs_;       // those of the request, then those of spawned ranks until these end
     const std::vector<profile> profiles_; // of the nodes in order, the last for the rest
     const agent_command command_;
     event_loop loop_;

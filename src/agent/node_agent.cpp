@@ -84,11 +84,13 @@ class node_agent final : public rank_set::listener {
     void take_pause(const message &m);
     void take_signals();
     void watch_wishes(unsigned slot);
-    void take_wish(unsigned slot);
+    bool take_wish(unsigned slot);
+    void end_wishes(unsigned slot);
     void answer(const message &m);
     void send_answers(unsigned slot);
     void prepare_rank(const message &m);
     void place_rank(const message &m);
+    void start_prepared(unsigned rank);
     void begin_rank(const message &m);
     void warn(const std::string &text) { line_.send({{"type", "warning"}, {"text", text}}); }
     void failed(const request_error &e);
@@ -194,6 +196,7 @@ void node_agent::take_table(const message &m)
     job_->first_on_machine = table.nodes[job_->node].first_on_machine;
     started_ = true;
     ranks_->start(mask_);
+    job_->programs.clear();
     for (unsigned slot = 0; slot < job_->ranks.size(); ++slot) watch_wishes(slot);
     line_.send({{"type", "started"}});
 }
@@ -250,6 +253,8 @@ void node_agent::ended(unsigned slot, const rank_end &end)
 {
     int status = shell_status(end);
     bool clean = memory_->progress_of(slot) == 2 || status == 0;
+    end_wishes(slot);
+    memory_->has_ended(slot);
     auto state = clean ? shm::rank_state::left : shm::rank_state::dead;
     memory_->set_state(unsigned(end.rank), state, status);
     line_.send({{"type", "exit"},
@@ -271,14 +276,21 @@ void node_agent::watch_wishes(unsigned slot)
     });
 }
 
-void node_agent::take_wish(unsigned slot)
+// False: there is none.
+bool node_agent::take_wish(unsigned slot)
 {
     static std::array<char, most_wish_bytes> bytes;
     const ssize_t n = recv(memory_->wishes_of(slot), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n <= 0) return loop_.forget(memory_->wishes_of(slot)); // nobody is left who could ask
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (n <= 0) { // nobody is left who could ask
+        loop_.forget(memory_->wishes_of(slot));
+        return false;
+    }
     const auto wish = std::size_t(n) <= bytes.size() ? spawn_wish_from({bytes.data(), std::size_t(n)}) : std::nullopt;
-    if (!wish) return warn(fmt::format("rank {} asks its agent for what no library asks", job_->ranks[slot].rank));
+    if (!wish) {
+        warn(fmt::format("rank {} asks its agent for what no library asks", job_->ranks[slot].rank));
+        return true;
+    }
     line_.send({{"type", "spawn"},
                 {"rank", job_->ranks[slot].rank},
                 {"id", wish->id},
@@ -286,12 +298,25 @@ void node_agent::take_wish(unsigned slot)
                 {"argv", texts_of(wish->arguments)},
                 {"environment", texts_of(wish->environment)},
                 {"directory", text_of(wish->directory)}});
+    return true;
+}
+
+// What the rank has asked for comes all the same, and is told before its end. Others that hold its end of the socket
+// ask for nothing more.
+void node_agent::end_wishes(unsigned slot)
+{
+    const int fd = memory_->wishes_of(slot);
+    shutdown(fd, SHUT_RD);
+    while (take_wish(slot)) {
+    }
+    loop_.forget(fd);
+    answers_.erase(slot);
 }
 
 void node_agent::answer(const message &m)
 {
     const unsigned slot = m.head.at("slot").get<unsigned>();
-    if (slot >= job_->ranks.size()) return;
+    if (slot >= job_->ranks.size() || memory_->wishes_of(slot) < 0) return;
     spawn_answer text{m.head.at("id").get<std::uint32_t>(), m.head.at("status").get<int>(),
                       m.head.at("rank").get<int>(), m.head.at("text").get<std::string>()};
     if (text.text.size() > most_answer_text) text.text.replace(most_answer_text, text.text.npos, " ...");
@@ -309,6 +334,7 @@ void node_agent::send_answers(unsigned slot)
         if (errno == EAGAIN) return loop_.change(fd, EPOLLIN | EPOLLOUT);
         // Else it has ended, and needs none.
     }
+    answers_.erase(slot);
     loop_.change(fd, EPOLLIN);
 }
 
@@ -318,9 +344,8 @@ void node_agent::prepare_rank(const message &m)
         const node_program program = node_program_from(m.head.at("program"));
         const unsigned rank = m.head.at("rank").get<unsigned>();
         ranks_->prepare_program(program, [this](const std::string &text) { warn(text); });
-        job_->programs.push_back(program);
         const unsigned port = memory_->add(rank, m.head.at("spawned_by").get<unsigned>());
-        job_->ranks.push_back({rank, unsigned(job_->programs.size()) - 1, false});
+        job_->ranks.push_back({rank, 0, false});
         line_.send({{"type", "prepared"}, {"rank", rank}, {"port", port}});
     } catch (const request_error &e) {
         line_.send({{"type", "unprepared"}, {"text", e.what()}});
@@ -335,13 +360,25 @@ void node_agent::place_rank(const message &m)
     line_.send({{"type", "placed"}, {"rank", more.rank}});
 }
 
+void node_agent::start_prepared(unsigned rank)
+{
+    if (job_->ranks.back().rank != rank || !ranks_->has_program())
+        throw request_error(fmt::format("rank {} is not prepared", rank));
+    const unsigned slot = unsigned(job_->ranks.size()) - 1;
+    try {
+        ranks_->start_last(mask_);
+    } catch (const request_error &) {
+        memory_->has_ended(slot);
+        throw;
+    }
+    watch_wishes(slot);
+}
+
 void node_agent::begin_rank(const message &m)
 {
     const unsigned rank = m.head.at("rank").get<unsigned>();
     try {
-        if (job_->ranks.back().rank != rank) throw request_error(fmt::format("rank {} is not prepared", rank));
-        ranks_->start_last(mask_);
-        watch_wishes(unsigned(job_->ranks.size()) - 1);
+        start_prepared(rank);
         line_.send({{"type", "begun"}, {"rank", rank}});
     } catch (const request_error &e) {
         line_.send({{"type", "unbegun"}, {"rank", rank}, {"text", e.what()}});

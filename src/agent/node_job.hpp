@@ -27,10 +27,10 @@ struct node_job {
     unsigned total_ranks = 1;
     unsigned ranks_on_machine = 1;
     unsigned first_on_machine = 0;
-    unsigned spare = 0;           // ranks that may come while the job runs, on each node
-    std::vector<node_rank> ranks; // of this node, in order of their slots
-    std::vector<node_program> programs;
-    std::string key, job_id; // hexadecimal
+    unsigned spare = 0;                 // ranks that may come while the job runs, on each node
+    std::vector<node_rank> ranks;       // of this node, in order of their slots
+    std::vector<node_program> programs; // of the ranks that start with the job
+    std::string key, job_id;            // hexadecimal
     shm::secure_mode secure = shm::secure_mode::auth;
     shm::transport_choice transport = shm::transport_choice::automatic;
     std::uint64_t heap_bytes = 0;

@@ -212,8 +212,21 @@ std::vector<int> node_memory::own_descriptors(unsigned slot) const
     return list;
 }
 
-// The page stays, to be read at the end; the socket, so that what was sent to it early waits there.
+// The page stays, for what it counts may be told at the end; the socket, so that what was sent to it early waits there.
 void node_memory::has_started(unsigned slot) { close(std::exchange(places_[slot].ranks_wishes, -1)); }
+
+// A job may replace its ranks for weeks. What is still on its way to the port then meets nobody, or a rank that drops
+// what names another one.
+void node_memory::has_ended(unsigned slot)
+{
+    place_of_rank &p = places_[slot];
+    place_of_rank given_up;
+    given_up.socket = std::exchange(p.socket, -1);
+    given_up.wishes = std::exchange(p.wishes, -1);
+    given_up.ranks_wishes = std::exchange(p.ranks_wishes, -1);
+    if (!job_.stats) given_up.counts = std::exchange(p.counts, -1);
+    close_place(given_up);
+}
 
 unsigned node_memory::progress_of(unsigned slot) const
 {

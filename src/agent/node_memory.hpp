@@ -32,10 +32,12 @@ class node_memory {
     std::string birth_of(unsigned slot) const;
     std::vector<int> own_descriptors(unsigned slot) const;
     void has_started(unsigned slot); // the agent needs its copies of the rank's descriptors no more
+    void has_ended(unsigned slot);   // or could not be started: closes what nobody asks for any more
 
-    // The page that the rank of a slot counts in: it is there after the rank has ended, however it did.
+    // The page that the rank of a slot counts in. If the job tells what its ranks counted, it is there after the rank
+    // has ended, however it did.
     int counts_of(unsigned slot) const { return places_[slot].counts; }
-    int wishes_of(unsigned slot) const { return places_[slot].wishes; } // the agent's end
+    int wishes_of(unsigned slot) const { return places_[slot].wishes; } // the agent's end; -1: it has ended
 
     // How far a local rank came: 0 sea_init() never called, 1 called, 2 sea_finalize() done.
     unsigned progress_of(unsigned slot) const;

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::agent {
 namespace {
@@ -107,7 +108,7 @@ void rank_set::prepare(const on_warning &warn)
 
 void rank_set::prepare_program(const node_program &program, const on_warning &warn)
 {
-    programs_.push_back(find(program, true, warn));
+    programs_.assign(1, find(program, true, warn));
 }
 
 rank_set::prepared rank_set::find(const node_program &program, bool used, const on_warning &warn) const
@@ -116,6 +117,7 @@ rank_set::prepared rank_set::find(const node_program &program, bool used, const 
     const variables *changes[] = {&program.environment};
     ready.environment = merge_environment(environ, changes);
     ready.directory = program.directory;
+    ready.argv = program.argv;
     if (const std::string wrong = used && !ready.directory.empty() ? lacks_directory(ready.directory) : "";
         !wrong.empty()) {
         const std::string text = fmt::format("nothing can start in the directory '{}': {}", ready.directory, wrong);
@@ -135,7 +137,8 @@ rank_set::prepared rank_set::find(const node_program &program, bool used, const 
 void rank_set::start(const sigset_t &mask)
 {
     const descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    for (unsigned s = 0; s < processes_.size(); ++s) start_one(s, mask, null.fd);
+    for (unsigned s = 0; s < processes_.size(); ++s) start_one(s, programs_[job_.ranks[s].program], mask, null.fd);
+    programs_.clear();
     for (unsigned s = 0; s < processes_.size(); ++s) watch_streams(s);
 }
 
@@ -144,7 +147,8 @@ void rank_set::start_last(const sigset_t &mask)
     const descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     processes_.resize(job_.ranks.size());
     const unsigned slot = unsigned(processes_.size()) - 1;
-    start_one(slot, mask, null.fd);
+    const std::vector<prepared> program = std::exchange(programs_, {});
+    start_one(slot, program.front(), mask, null.fd);
     watch_streams(slot);
 }
 
@@ -155,12 +159,11 @@ variables rank_set::own_variables(unsigned slot) const
             {"ONESEA_NODES", std::to_string(job_.nodes)},      {"ONESEA_LOCAL_RANK", std::to_string(slot)}};
 }
 
-void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
+void rank_set::start_one(unsigned slot, const prepared &program, const sigset_t &mask, int null_fd)
 {
     static const std::vector<int> allowed = allowed_cpus();
     static const std::vector<std::vector<int>> numa = numa_groups();
     const node_rank &rank = job_.ranks[slot];
-    const prepared &program = programs_[rank.program];
     process &p = processes_[slot];
 
     pipe_ends out, err, in;
@@ -172,7 +175,7 @@ void rank_set::start_one(unsigned slot, const sigset_t &mask, int null_fd)
 
     start_request request;
     request.path = program.path;
-    request.argv = job_.programs[rank.program].argv;
+    request.argv = program.argv;
     request.environment = program.environment;
     for (auto &[name, value] : own_variables(slot)) request.environment.push_back(name + "=" + value);
     request.directory = program.directory;

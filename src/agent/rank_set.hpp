@@ -36,9 +36,10 @@ class rank_set {
     void prepare(const on_warning &warn);
     void start(const sigset_t &mask); // throws request_error; those that run are then to be killed
 
-    // The same for one program more, and for one rank more, which the job describes by now.
+    // The same for one rank more and its program. The job describes the rank when it is started.
     void prepare_program(const node_program &program, const on_warning &warn);
     void start_last(const sigset_t &mask);
+    bool has_program() const { return !programs_.empty(); } // that is still to be started
 
     void signal_all(int number);
     void give_input(unsigned slot, std::string_view bytes);
@@ -64,10 +65,10 @@ class rank_set {
     };
     struct prepared {
         std::string path, directory;
-        std::vector<std::string> environment;
+        std::vector<std::string> argv, environment;
     };
     prepared find(const node_program &program, bool used, const on_warning &warn) const;
-    void start_one(unsigned slot, const sigset_t &mask, int null_fd);
+    void start_one(unsigned slot, const prepared &program, const sigset_t &mask, int null_fd);
     void watch_streams(unsigned slot);
     void read_stream(unsigned slot, int index, std::size_t most);
     void close_stream(unsigned slot, int index);
@@ -82,7 +83,7 @@ class rank_set {
     const node_job &job_;
     node_memory &memory_;
     listener &to_;
-    std::vector<prepared> programs_;
+    std::vector<prepared> programs_; // those that are still to be started
     std::vector<process> processes_;
     unsigned running_ = 0;
     bool paused_ = false;

@@ -4,6 +4,7 @@
  * each new rank start the next; `growing burst N` lets all ranks start N each at the same time. Then all ranks, old and
  * new, use each other's memory, messages and a team. The other forms are single situations that the tests look at.
  */
+#include <dirent.h>
 #include <onesea.h>
 #include <pthread.h>
 #include <signal.h>
@@ -242,6 +243,79 @@ static void stalled(void)
     CHECK(sea_set_timeout(SEA_FOREVER) == SEA_OK);
 }
 
+/* A number behind a name in a file of /proc. */
+static int number_of(int pid, const char *file, const char *name)
+{
+    char path[64], line[256];
+    int number = -1;
+    FILE *from;
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+    CHECK((from = fopen(path, "r")) != NULL);
+    while (fgets(line, sizeof line, from))
+        if (strncmp(line, name, strlen(name)) == 0) number = atoi(line + strlen(name));
+    fclose(from);
+    return number;
+}
+
+static int descriptors_of(int pid)
+{
+    char path[64];
+    int n = 0;
+    DIR *all;
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    CHECK((all = opendir(path)) != NULL);
+    while (readdir(all)) ++n;
+    closedir(all);
+    return n;
+}
+
+static void spawn_some_that_end(int n)
+{
+    static char much[60000];
+    const char *arguments[] = {"true", NULL}, *variables[] = {much, NULL};
+    sea_spawn_opts opts = SEA_SPAWN_INIT;
+    int rank;
+    memset(much, 'x', sizeof much - 1);
+    much[1] = '=';
+    opts.arguments = arguments;
+    opts.environment = variables;
+    for (int i = 0; i < n; ++i) {
+        CHECK(sea_spawn(&opts, &rank) == SEA_OK);
+        while (sea_alive(rank) == 1) usleep(200);
+    }
+}
+
+/* What agent and launcher keep of so many ranks that have ended. */
+static void replaced(int n)
+{
+    const int agent = getppid(), who[] = {agent, number_of(agent, "status", "PPid:")};
+    int files[2], kilobytes[2];
+    spawn_some_that_end(16);
+    for (int i = 0; i < 2; ++i) {
+        files[i] = descriptors_of(who[i]);
+        kilobytes[i] = number_of(who[i], "status", "RssAnon:");
+    }
+    spawn_some_that_end(n);
+    for (int i = 0; i < 2; ++i)
+        printf("%d descriptors, %d KB\n", descriptors_of(who[i]) - files[i],
+               number_of(who[i], "status", "RssAnon:") - kilobytes[i]);
+}
+
+/* Asks for a rank while the agent has stopped, which goes on when the rank has ended. */
+static void last_wish(void)
+{
+    const pid_t agent = getppid(), me = getpid();
+    int rank;
+    CHECK(kill(agent, SIGSTOP) == 0);
+    CHECK(sea_set_timeout(0.05) == SEA_OK);
+    CHECK(sea_spawn(NULL, &rank) == SEA_ERR_TIMEOUT);
+    if (fork() == 0) {
+        while (getppid() == me) usleep(1000);
+        kill(agent, SIGCONT);
+        _exit(0);
+    }
+}
+
 /* Starts ranks and uses them until something is killed from outside, or for a while; failures are part of it. */
 static void storm(char **argv)
 {
@@ -274,6 +348,10 @@ int main(int argc, char **argv)
     if (strcmp(mode, "burst") == 0) burst(argv, world);
     if (strcmp(mode, "threads") == 0) threads(argv, world);
     if (strcmp(mode, "stalled") == 0) stalled();
+    if (strcmp(mode, "last_wish") == 0 && sea_spawner() < 0) last_wish();
+    if (strcmp(mode, "last_wish") == 0 && sea_spawner() >= 0)
+        printf("rank %d, wished by rank %d\n", sea_rank(), sea_spawner());
+    if (strcmp(mode, "replaced") == 0) replaced(atoi(argv[2]));
     if (strcmp(mode, "storm") == 0) storm(argv);
     if (strcmp(mode, "replace") == 0) replace(argv, world);
     if (strcmp(mode, "refused") == 0) refused(argv);

@@ -2,7 +2,11 @@
 // Jobs that grow while they run (sea_spawn).
 #include "command.hpp"
 
+#include "fair_clock.hpp"
+
+#include <array>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
@@ -79,6 +83,50 @@ TEST(run_spawn, a_new_rank_takes_the_place_of_a_dead_one)
         EXPECT_EQ(o.status, 137) << "of the rank that died; " << o.err;
         EXPECT_EQ(o.err, "onesea: rank 3 on localhost was killed by signal 9 (Killed)\n");
     }
+}
+
+TEST(run_spawn, what_a_rank_has_asked_for_comes_though_it_has_ended_meanwhile)
+{
+    auto o = onesea(run_growing({"-n", "1", "--timeout", "30"}, {"last_wish"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out, "rank 1, wished by rank 0\n");
+}
+
+struct kept {
+    int descriptors = -1, kilobytes = -1;
+};
+
+// By agent and launcher, for 100 ranks that have ended.
+std::array<kept, 2> kept_for_the_ended(words options)
+{
+    std::array<kept, 2> found;
+    options.insert(options.end(), {"--spawn", "150"});
+    auto o = onesea(run_growing(options, {"replaced", "100"}));
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(sscanf(o.out.c_str(), "%d descriptors, %d KB\n%d descriptors, %d KB", &found[0].descriptors,
+                     &found[0].kilobytes, &found[1].descriptors, &found[1].kilobytes),
+              4)
+        << o.out;
+    return found;
+}
+
+constexpr int little = proof::sanitized ? 1 << 20 : 3000; // KB; the environments of 100 ranks have 6000
+
+TEST(run_spawn, agent_and_launcher_keep_neither_descriptors_nor_environments_of_ranks_that_have_ended)
+{
+    for (const words &place : {words{}, {"--transport", "net"}})
+        for (const kept &k : kept_for_the_ended(place)) {
+            EXPECT_EQ(k.descriptors, 0) << testing::PrintToString(place);
+            EXPECT_LT(k.kilobytes, little) << testing::PrintToString(place);
+        }
+}
+
+TEST(run_spawn, what_ranks_that_have_ended_counted_is_kept_to_be_told)
+{
+    const auto [agent, launcher] = kept_for_the_ended({"--stats"});
+    EXPECT_EQ(agent.descriptors, 100) << "a page of each";
+    EXPECT_EQ(launcher.descriptors, 0);
+    EXPECT_LT(agent.kilobytes, little);
 }
 
 TEST(run_spawn, without_options_it_is_the_same_program_and_arguments)
