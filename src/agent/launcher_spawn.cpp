@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <unordered_set>
 #include <utility>
 
 namespace onesea::agent {
@@ -25,11 +26,22 @@ variables split_settings(const std::vector<std::string> &settings)
     return list;
 }
 
+// In a chain of ranks of which each starts the next one the same variables come again and again.
+void inherit_environment(const variables &own, variables *set)
+{
+    std::unordered_set<std::string> names;
+    for (const auto &[name, value] : *set) names.insert(name);
+    variables all;
+    for (const auto &variable : own)
+        if (!names.contains(variable.first)) all.push_back(variable);
+    set->insert(set->begin(), all.begin(), all.end());
+}
+
 // What the wish leaves open is as for the ranks that started with the job.
 void inherit(const program &own, program *what)
 {
     if (what->argv.empty()) what->argv = own.argv;
-    what->environment.insert(what->environment.begin(), own.environment.begin(), own.environment.end());
+    inherit_environment(own.environment, &what->environment);
     const bool relative = what->directory.empty() || what->directory.front() != '/';
     if (relative && !own.directory.empty()) what->directory = std::filesystem::path(own.directory) / what->directory;
 }

@@ -301,6 +301,30 @@ static void replaced(int n)
                number_of(who[i], "status", "RssAnon:") - kilobytes[i]);
 }
 
+/* Ranks of which each starts the next one with the same variable, and ends. The last tells what the launcher has grown.
+ */
+static void heirs(char **argv)
+{
+    static char much[60000], left[16], before[16];
+    const char *arguments[] = {argv[0], "heirs", left, before, NULL}, *variables[] = {much, NULL};
+    const int grown = number_of(number_of(getppid(), "status", "PPid:"), "status", "RssAnon:");
+    sea_spawn_opts opts = SEA_SPAWN_INIT;
+    int rank;
+    memset(much, 'x', sizeof much - 1);
+    much[1] = '=';
+    if (sea_spawner() >= 0) CHECK(getenv("x") != NULL && strcmp(getenv("x"), much + 2) == 0);
+    snprintf(left, sizeof left, "%d", atoi(argv[2]) - 1);
+    snprintf(before, sizeof before, "%d", argv[3] ? atoi(argv[3]) : grown);
+    opts.arguments = arguments;
+    opts.environment = variables;
+    if (atoi(argv[2]) == 0)
+        printf("%d KB\n", grown - atoi(before));
+    else
+        CHECK(sea_spawn(&opts, &rank) == SEA_OK);
+    fflush(stdout);
+    _exit(0);
+}
+
 /* Asks for a rank while the agent has stopped, which goes on when the rank has ended. */
 static void last_wish(void)
 {
@@ -348,6 +372,7 @@ int main(int argc, char **argv)
     if (strcmp(mode, "burst") == 0) burst(argv, world);
     if (strcmp(mode, "threads") == 0) threads(argv, world);
     if (strcmp(mode, "stalled") == 0) stalled();
+    if (strcmp(mode, "heirs") == 0) heirs(argv);
     if (strcmp(mode, "last_wish") == 0 && sea_spawner() < 0) last_wish();
     if (strcmp(mode, "last_wish") == 0 && sea_spawner() >= 0)
         printf("rank %d, wished by rank %d\n", sea_rank(), sea_spawner());

@@ -5,8 +5,10 @@
 #include "fair_clock.hpp"
 
 #include <array>
+#include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
@@ -119,6 +121,13 @@ TEST(run_spawn, agent_and_launcher_keep_neither_descriptors_nor_environments_of_
             EXPECT_EQ(k.descriptors, 0) << testing::PrintToString(place);
             EXPECT_LT(k.kilobytes, little) << testing::PrintToString(place);
         }
+}
+
+TEST(run_spawn, what_a_rank_passes_on_to_the_next_does_not_grow)
+{
+    auto o = onesea(run_growing({"--spawn", "80", "--on-death", "continue"}, {"heirs", "80"}));
+    EXPECT_EQ(o.status, 1) << "none leaves by sea_finalize(), which would wait for the next; " << o.err;
+    EXPECT_LT(o.out.empty() ? INT_MAX : atoi(o.out.c_str()), little) << o.out << o.err;
 }
 
 TEST(run_spawn, what_ranks_that_have_ended_counted_is_kept_to_be_told)
