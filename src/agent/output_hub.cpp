@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace onesea::agent {
 namespace {
@@ -81,6 +82,13 @@ void output_hub::add_rank()
     if (std::string wrong = open_files_of(placed_.ranks.size() - 1); file_error_.empty()) file_error_ = wrong;
 }
 
+void output_hub::close_file(unsigned rank, int stream)
+{
+    if (files_.empty()) return;
+    int &fd = files_[rank * 2 + unsigned(stream) - 1];
+    if (fd >= 0) close(std::exchange(fd, -1));
+}
+
 void output_hub::write_file(unsigned rank, int stream, std::string_view bytes)
 {
     if (files_.empty()) return;
@@ -117,7 +125,10 @@ std::string output_hub::tag(unsigned rank) const
 
 void output_hub::take(unsigned rank, int stream, std::string_view bytes)
 {
-    write_file(rank, stream, bytes);
+    if (bytes.empty())
+        close_file(rank, stream);
+    else
+        write_file(rank, stream, bytes);
     if (!shown_) {
         if (stream == 1) return;
         std::string &tail = tails_[rank];

@@ -34,6 +34,7 @@ class output_hub {
     std::string tag(unsigned rank) const;
     void open_files();
     std::string open_files_of(std::size_t rank); // "", or what is wrong
+    void close_file(unsigned rank, int stream);  // no more comes
     void write_file(unsigned rank, int stream, std::string_view bytes);
 
     const job_request &request_;
@@ -41,7 +42,7 @@ class output_hub {
     bool shown_, begun_ = false;
     line_merger lines_[2];
     byte_sink sinks_[2];
-    std::vector<int> files_; // rank * 2 + stream - 1
+    std::vector<int> files_; // rank * 2 + stream - 1; -1: it is closed, or could not be opened
     std::string file_error_;
     std::vector<std::string> tails_; // end of each rank's stderr if that is not shown
 };

@@ -116,7 +116,8 @@ constexpr int little = proof::sanitized ? 1 << 20 : 3000; // KB; the environment
 
 TEST(run_spawn, agent_and_launcher_keep_neither_descriptors_nor_environments_of_ranks_that_have_ended)
 {
-    for (const words &place : {words{}, {"--transport", "net"}})
+    scratch s;
+    for (const words &place : {words{}, {"--transport", "net"}, {"--output", s.path("out")}})
         for (const kept &k : kept_for_the_ended(place)) {
             EXPECT_EQ(k.descriptors, 0) << testing::PrintToString(place);
             EXPECT_LT(k.kilobytes, little) << testing::PrintToString(place);
