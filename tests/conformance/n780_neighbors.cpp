@@ -437,7 +437,7 @@ LONE_STEP(8323, a_graph_does_not_fail_with_the_one_whose_memory_it_has)
     t.sync();
 }
 
-STEP(788, who_waits_for_a_member_that_has_left_the_graph_is_told_so)
+STEP(846, who_waits_for_a_member_that_has_left_the_graph_is_told_so)
 {
     if (t.size < 2) return;
     const ends e = star(t, 0);

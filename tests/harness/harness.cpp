@@ -158,6 +158,17 @@ void join(const settings &s)
     start_watchdog(*current.shared, current.rank, s.limit);
 }
 
+// --only and --skip would take both, and their order would be anyone's.
+bool some_number_is_taken_twice()
+{
+    const auto &steps = all_steps();
+    const auto first = std::adjacent_find(steps.begin(), steps.end(),
+                                          [](const step &a, const step &b) { return a.number == b.number; });
+    if (first == steps.end()) return false;
+    std::fprintf(stderr, "two steps have the number %d: %s and %s\n", first->number, first->name, first[1].name);
+    return true;
+}
+
 } // namespace
 
 int enroll(const step &s)
@@ -177,6 +188,7 @@ int run_steps(int argc, char **argv)
         return 2;
     }
     std::sort(all_steps().begin(), all_steps().end(), [](auto &a, auto &b) { return a.number < b.number; });
+    if (some_number_is_taken_twice()) return 2;
     if (s.list) {
         for (const step &one : all_steps()) std::printf("%d %s\n", one.number, one.name);
         return 0;
