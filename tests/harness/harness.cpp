@@ -4,6 +4,7 @@
 #include "harness.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -142,6 +143,17 @@ void start(const settings &s)
     current.light = s.light;
 }
 
+// Each would wait at a board of its own for the others.
+[[noreturn]] void refuse_to_meet_nobody()
+{
+    std::fprintf(
+        stderr,
+        "rank %d: the %d ranks of this job have no board to meet at: let the battery start the job itself, with "
+        "--via behind its options: %s ... --via onesea run ...\n",
+        current.rank, current.size, program_invocation_short_name);
+    std::exit(2);
+}
+
 void join(const settings &s)
 {
     if (int status = sea_init(nullptr); status != SEA_OK) {
@@ -153,6 +165,7 @@ void join(const settings &s)
     current.size = sea_size();
     current.node = sea_node();
     current.nodes = sea_nodes();
+    if (s.board_path.empty() && current.size > 1) refuse_to_meet_nobody();
     current.shared->seats[current.rank].pid = getpid();
     set_participants(*current.shared, unsigned(current.size));
     start_watchdog(*current.shared, current.rank, s.limit);
