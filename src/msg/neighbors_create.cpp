@@ -64,13 +64,17 @@ class others {
         known->second.out.resize(card.out);
         const std::size_t in_bytes = card.in * sizeof(graph_edge), out_bytes = card.out * sizeof(graph_edge);
         const sea_addr table = card.block + graph_layout::in_table();
-        if (int s = sea_get(known->second.in.data(), table, in_bytes, nullptr)) return s;
-        return sea_get(known->second.out.data(), table + in_bytes, out_bytes, nullptr);
+        int status = sea_get(known->second.in.data(), table, in_bytes, nullptr);
+        if (status == SEA_OK) status = sea_get(known->second.out.data(), table + in_bytes, out_bytes, nullptr);
+        may_be_written_ |= status != SEA_OK;
+        return status;
     }
+    bool may_be_written() const { return may_be_written_; } // a call has ended before its transfer
 
   private:
     const std::vector<member_card> &cards_;
     std::map<int, lists> all_;
+    bool may_be_written_ = false;
 };
 
 // This end's edge number `own` against the list of the other end.
@@ -261,7 +265,7 @@ int meet_others(graph &g, bool *free)
         tell_failure(g);
         tell_leaving(g);
     }
-    if (mine != SEA_OK) {
+    if (!met || work->known.may_be_written()) {
         std::lock_guard lock(kept().mutex);
         kept().all.push_back(std::move(work));
     }

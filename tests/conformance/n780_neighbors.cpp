@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <malloc.h>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -152,6 +153,27 @@ STEP(783, wrong_graphs_and_calls_are_errors_at_all_members)
     CHECK_OK(sea_neighbors_wait(g));
     CHECK(sea_neighbors_in(g, 0) != nullptr);
     CHECK_OK(sea_neighbors_free(g));
+}
+
+// The first edges are not of one size, so no member compares more. What it has read of the other's lists is most of
+// what it allocates.
+STEP(783, graphs_that_members_disagree_about_leave_nothing_behind)
+{
+    const int edges = 1000, rounds = 30;
+    const std::size_t list_bytes = std::size_t(edges) * 24; // about
+    const std::vector<sea_neighbor> in(edges, {(t.rank + t.size - 1) % t.size, 0});
+    std::vector<sea_neighbor> out(edges, {(t.rank + 1) % t.size, 0});
+    out[0].bytes = 8;
+    auto fail_often = [&] {
+        sea_neighbors g = 0;
+        for (int i = 0; i < rounds; ++i)
+            CHECK_STATUS(SEA_ERR_INVALID,
+                         sea_neighbors_create(SEA_TEAM_WORLD, in.data(), edges, out.data(), edges, &g));
+        t.sync();
+        return mallinfo2().uordblks; // 0: another allocator than that of the C library
+    };
+    const std::size_t before = fail_often(), after = fail_often();
+    CHECK(after < before + rounds * list_bytes / 2);
 }
 
 namespace {
