@@ -169,6 +169,14 @@ std::string told(const asking &c, const execution &x, int status)
     return sea_strerror(status);
 }
 
+// Who holds the lock is not known of a part of a table, nor where he has just let go.
+std::string told_busy(const asking &c, const execution &x)
+{
+    const char *what = name_of(c.of);
+    if (x.a > 0) return fmt::format("rank {} has the {} locked and does not go on", x.a - 1, what);
+    return fmt::format("a process of the node of rank {} has the {} locked there and does not go on", c.owner, what);
+}
+
 // Executes here, in the owner's node.
 int execute_here(const asking &c, const request_head &head, const owner_heap &heap, execution &x)
 {
@@ -288,9 +296,7 @@ int ask(const asking &c)
         return no_memory(c.function);
     }
     if (status == SEA_OK || told_already) return status;
-    if (status == busy)
-        return fail(SEA_ERR_TIMEOUT, "{}: rank {} has the {} locked and does not go on", c.function,
-                    std::int64_t(x.a) - 1, name_of(c.of));
+    if (status == busy) return fail(SEA_ERR_TIMEOUT, "{}: {}", c.function, told_busy(c, x));
     return fail(status, "{}: {} (rank {})", c.function, told(c, x, status), c.owner);
 }
 

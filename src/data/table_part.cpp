@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <new>
 #include <pthread.h>
 #include <thread>
@@ -19,16 +18,6 @@ namespace {
 
 constexpr nanoseconds lock_slice = 100'000'000; // a waiter looks so often whether the part is still there
 constexpr nanoseconds short_while = 20'000;     // of who may not wait
-
-int lock_for(pthread_mutex_t *mutex, nanoseconds limit)
-{
-    timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    const nanoseconds end = until.tv_nsec + limit;
-    until.tv_sec += time_t(end / 1'000'000'000);
-    until.tv_nsec = long(end % 1'000'000'000);
-    return pthread_mutex_timedlock(mutex, &until);
-}
 
 std::uint64_t integer(byte_span value)
 {
@@ -102,7 +91,7 @@ int table_part::lock(part_stripe &s)
         const nanoseconds now = now_ns();
         if (!began) began = now;
         if (now >= std::max(deadline_, began + short_while)) return part_busy;
-        problem = deadline_ > now ? lock_for(&s.mutex, std::min(lock_slice, deadline_ - now))
+        problem = deadline_ > now ? lock_until(&s.mutex, now + std::min(lock_slice, deadline_ - now))
                                   : pthread_mutex_trylock(&s.mutex);
         if (problem == ETIMEDOUT && !is_here()) return SEA_ERR_HANDLE;
     }
