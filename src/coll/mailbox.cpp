@@ -50,51 +50,75 @@ std::string sent_too_late(int source, const signature &theirs)
 
 } // namespace
 
-box &mailbox::box_of(const context_id &id)
+box *mailbox::box_of(const context_id &id)
 {
+    if (auto found = boxes_.find(id); found != boxes_.end()) return found->second.get();
+    if (gone_.contains(id)) return nullptr;
     auto &place = boxes_[id];
-    if (!place) {
-        place = std::make_unique<box>();
-        place->id = id;
-    }
-    return *place;
+    place = std::make_unique<box>();
+    place->id = id;
+    return place.get();
 }
 
 box *mailbox::adopt(const context_id &id, std::vector<int> neighbours, bool passes_on)
 {
     std::lock_guard lock(mutex_);
-    box &b = box_of(id);
-    if (std::exchange(b.owned, true)) return nullptr;
-    b.neighbours = std::move(neighbours);
-    b.passes_on = passes_on;
-    if (passes_on) b.told = false; // a notice that came before nobody could pass on
-    return &b;
+    box *b = box_of(id);
+    if (!b || std::exchange(b->owned, true)) return nullptr;
+    b->neighbours = std::move(neighbours);
+    b->passes_on = passes_on;
+    if (passes_on) b->told = false; // a notice that came before nobody could pass on
+    return b;
 }
 
 void mailbox::release(box *b)
 {
     std::lock_guard lock(mutex_);
-    // Nothing more can come for a healthy team: each message belongs to a call, and calls end when they have theirs.
-    if (!b->broken) {
-        boxes_.erase(b->id);
-        return;
-    }
+    // No data comes for a healthy team: each message belongs to a call, and calls end when they have theirs. But
+    // notices do, of members that ran out of time.
     b->freed = true;
-    let_memory_go(*b);
+    look_at_leaving();
+    if (forget(*b)) return;
+    try {
+        leaving_.push_back(b->id);
+    } catch (const std::bad_alloc &) { // then it stays until its transfers tell
+    }
 }
 
-// Of a tombstone, when nothing is under way to or from there. What is lost stays where a handler would look for it,
-// without its data.
-void mailbox::let_memory_go(box &b)
+// Nobody tells when the long data of this side has been read. Two at a time, so that they get fewer.
+void mailbox::look_at_leaving()
+{
+    for (int looks = 0; looks < 2 && !leaving_.empty(); ++looks) {
+        const context_id id = leaving_.front();
+        leaving_.pop_front();
+        auto found = boxes_.find(id);
+        if (found != boxes_.end() && !forget(*found->second)) leaving_.push_back(id);
+    }
+}
+
+// Of a freed team, when nothing is under way to or from there: all but its name. What is lost stays where a handler
+// would look for it, without its data. False: the box is still there.
+bool mailbox::forget(box &b)
 {
     auto is_lost = [](const receive &r) { return r.state.load(std::memory_order_relaxed) == receive::phase::lost; };
     auto comes = [](const auto &entry) { return !entry.second.whole && !entry.second.lost; };
-    if (!b.freed || std::any_of(b.receives.begin(), b.receives.end(), arrives)) return;
-    if (std::any_of(b.early.begin(), b.early.end(), comes)) return;
-    if (std::atomic_ref(b.sent.value).load(std::memory_order_acquire) < b.started) return;
+    if (!b.freed || std::any_of(b.receives.begin(), b.receives.end(), arrives)) return false;
+    if (std::any_of(b.early.begin(), b.early.end(), comes)) return false;
+    if (std::atomic_ref(b.sent.value).load(std::memory_order_acquire) < b.started) return false;
     if (std::none_of(b.receives.begin(), b.receives.end(), is_lost)) b.receives.clear();
     std::erase_if(b.early, [](const auto &entry) { return entry.second.whole; });
     b.scratch.clear();
+    if (!b.receives.empty() || !b.early.empty()) return false;
+    const bool broken = b.broken.load(std::memory_order_relaxed);
+    if (broken && b.passes_on && !b.told && b.status != SEA_ERR_DEAD) return false; // notices go on through here
+    const context_id id = b.id;
+    try {
+        gone_.add(id);
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
+    boxes_.erase(id);
+    return true;
 }
 
 void mailbox::begin(box *b, const signature &sign)
@@ -210,6 +234,8 @@ void mailbox::clear()
 {
     std::lock_guard lock(mutex_);
     boxes_.clear();
+    gone_.clear();
+    leaving_.clear();
 }
 
 std::size_t mailbox::early_count(const context_id &id)
@@ -219,16 +245,23 @@ std::size_t mailbox::early_count(const context_id &id)
     return found == boxes_.end() ? 0 : found->second->early.size();
 }
 
+std::size_t mailbox::box_count()
+{
+    std::lock_guard lock(mutex_);
+    return boxes_.size();
+}
+
 placement mailbox::take_in(int source, const envelope &e, const void *data, std::size_t bytes)
 {
     std::lock_guard lock(mutex_);
-    box &b = box_of(e.context);
-    if (e.sign.what == kind::notice) return take_notice(b, source);
-    if (b.broken.load(std::memory_order_relaxed)) return {};
+    box *b = box_of(e.context);
+    if (!b) return {};
+    if (e.sign.what == kind::notice) return take_notice(*b, source);
+    if (b->broken.load(std::memory_order_relaxed) || b->freed) return {};
     try {
-        return place(b, source, e, data, bytes);
+        return place(*b, source, e, data, bytes);
     } catch (const std::bad_alloc &) {
-        set_broken(b, SEA_ERR_MEMORY, "no memory"); // a longer text would need some
+        set_broken(*b, SEA_ERR_MEMORY, "no memory"); // a longer text would need some
         return {.somebody_waits = true};
     }
 }
@@ -246,10 +279,12 @@ placement mailbox::take_notice(const box &b, int source)
 void mailbox::given_up(const envelope &notice)
 {
     std::lock_guard lock(mutex_);
-    box &b = box_of(notice.context);
-    b.told = true;
-    set_broken(b, notice.sign.root,
+    box *b = box_of(notice.context);
+    if (!b) return;
+    b->told = true;
+    set_broken(*b, notice.sign.root,
                fmt::format("rank {} has given up this team: {}", int(notice.step), sea_strerror(notice.sign.root)));
+    forget(*b);
 }
 
 placement mailbox::place(box &b, int source, const envelope &e, const void *data, std::size_t bytes)
@@ -303,7 +338,7 @@ void mailbox::arrived(receive *r)
     std::lock_guard lock(mutex_);
     box &owner = *r->owner;
     set_here(*r);
-    let_memory_go(owner);
+    forget(owner);
 }
 
 void mailbox::arrived(early_message *m)
@@ -312,14 +347,17 @@ void mailbox::arrived(early_message *m)
     m->whole = true;
     receive *taker = m->taker;
     box &owner = *m->owner;
-    if (!taker) return let_memory_go(owner);
+    if (!taker) {
+        forget(owner);
+        return;
+    }
     auto node = owner.early.extract(m->key);
     taker->state.store(receive::phase::copying, std::memory_order_relaxed);
     lock.unlock();
     copy(taker->to, node.mapped().data.get(), taker->bytes);
     lock.lock(); // arriving_from() must not end, and with it the call, while this thread writes
     set_here(*taker);
-    let_memory_go(owner);
+    forget(owner);
 }
 
 receive *mailbox::find_waiting(box &b, int source, std::uint32_t step)

@@ -16,13 +16,14 @@
 // that nobody talks to all of them.
 //
 // A box that is *broken* takes nothing any more; what comes for it is thrown away. It keeps the memory that transfers
-// in flight may still write to or read, and stays until clear(), also as a tombstone of a freed team; that has let go
-// of all else.
+// in flight may still write to or read, also when its team has been freed. Of a freed team with nothing under way only
+// the name is kept.
 //
 // Handlers run on any thread: all of it is under one mutex, except the fields that waiters look at.
 #pragma once
 
 #include "coll/envelope.hpp"
+#include "coll/gone_teams.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -82,7 +83,7 @@ struct box {
     context_id id;
     bool owned = false; // a team of this process has it
     bool open = false;  // a call is running
-    bool freed = false; // a tombstone
+    bool freed = false; // its team has been
     std::uint32_t sequence = 0;
     signature sign;
     std::deque<receive> receives; // of the running call
@@ -139,12 +140,15 @@ class mailbox {
     void given_up(const envelope &notice); // it has gone on; only now members here see that their team is broken
 
     std::size_t early_count(const context_id &id); // for tests
+    std::size_t box_count();                       // "
 
   private:
     std::mutex mutex_;
     std::unordered_map<context_id, std::unique_ptr<box>, context_hash> boxes_;
+    gone_teams gone_;
+    std::deque<context_id> leaving_; // freed, but something was under way
 
-    box &box_of(const context_id &id);
+    box *box_of(const context_id &id); // nullptr: the team is gone
     static placement take_notice(const box &b, int source);
     placement place(box &b, int source, const envelope &e, const void *data, std::size_t bytes);
     placement deliver(box &b, receive &r, const void *data, std::size_t bytes);
@@ -152,7 +156,8 @@ class mailbox {
     static receive *find_waiting(box &b, int source, std::uint32_t step);
     static void set_broken(box &b, int status, std::string reason);
     static void set_here(receive &r);
-    static void let_memory_go(box &b);
+    void look_at_leaving();
+    bool forget(box &b);
 };
 
 } // namespace onesea::coll

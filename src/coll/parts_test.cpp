@@ -188,7 +188,7 @@ TEST_F(MailboxTest, breaks_at_a_wrong_size_and_throws_away_what_comes_then)
     EXPECT_NE(std::string::npos, b->reason.find("rank 3 sent 8 bytes where 4"));
     mail.take_in(2, letter(9, 0), &data, sizeof data);
     mail.release(b);
-    mail.take_in(2, letter(9, 1), &data, sizeof data); // a tombstone takes nothing either
+    mail.take_in(2, letter(9, 1), &data, sizeof data); // nor is anything taken for a team that is gone
     EXPECT_EQ(0u, mail.early_count(world_context));
 }
 
@@ -204,18 +204,77 @@ TEST_F(MailboxTest, a_freed_team_that_broke_keeps_only_memory_that_may_still_be_
     mail.release(b);
     EXPECT_EQ(1u, b->scratch.size());
     mail.arrived(arriving);
-    EXPECT_TRUE(b->scratch.empty());
-    EXPECT_TRUE(b->receives.empty());
-    EXPECT_TRUE(b->broken);
+    EXPECT_EQ(0u, mail.box_count());
 }
 
-TEST_F(MailboxTest, a_freed_team_that_broke_while_nothing_was_under_way_keeps_no_memory)
+TEST_F(MailboxTest, of_a_freed_team_that_broke_while_nothing_was_under_way_only_the_name_is_kept)
 {
     mail.begin(b, {});
     mail.scratch(b, 1000);
-    mail.break_down(b, SEA_ERR_DEAD, "rank 2 has ended");
+    mail.break_down(b, SEA_ERR_TIMEOUT, "the time given has passed");
     mail.release(b);
-    EXPECT_TRUE(b->scratch.empty());
+    EXPECT_EQ(0u, mail.box_count());
+    EXPECT_EQ(nullptr, mail.take_in(3, letter(1, 0), nullptr, sizeof value).to); // late ones
+    EXPECT_EQ(nullptr, mail.take_in(3, letter(1, 1), nullptr, 0).stored);
+    const envelope notice{world_context, 1, 3, {.what = kind::notice, .root = SEA_ERR_TIMEOUT}};
+    EXPECT_FALSE(mail.take_in(3, notice, nullptr, 0).given_up);
+    mail.given_up(notice); // it was taken in before
+    EXPECT_EQ(0u, mail.box_count());
+    EXPECT_EQ(nullptr, mail.adopt(world_context));
+}
+
+TEST_F(MailboxTest, a_notice_of_a_team_that_did_well_here_and_was_freed_leaves_nothing)
+{
+    const envelope notice{world_context, 1, 3, {.what = kind::notice, .root = SEA_ERR_TIMEOUT}};
+    mail.release(b);
+    EXPECT_FALSE(mail.take_in(3, notice, nullptr, 0).given_up);
+    EXPECT_EQ(0u, mail.box_count());
+}
+
+TEST_F(MailboxTest, a_freed_team_that_broke_stays_until_its_own_long_data_has_been_read)
+{
+    auto fail_another = [&](std::uint64_t name) {
+        box *other = mail.adopt({5, name});
+        mail.break_down(other, SEA_ERR_TIMEOUT, "");
+        mail.release(other);
+    };
+    mail.begin(b, {});
+    mail.scratch(b, 1000);
+    b->started = 1;
+    mail.break_down(b, SEA_ERR_TIMEOUT, "the time given has passed");
+    mail.release(b);
+    fail_another(1);
+    ASSERT_EQ(1u, mail.box_count());
+    EXPECT_EQ(1u, b->scratch.size());
+    b->sent.value = 1;
+    fail_another(2);
+    EXPECT_EQ(0u, mail.box_count());
+}
+
+// It broke in a handler, and the program did not call it any more.
+TEST_F(MailboxTest, a_freed_team_still_passes_the_first_notice_on)
+{
+    const context_id large{5, 5};
+    box *of_many = mail.adopt(large, {1, 2, 3}, true);
+    mail.begin(of_many, {});
+    mail.end(of_many);
+    EXPECT_TRUE(mail.take_in(2, {large, 1, 0, {}}, nullptr, 0).somebody_waits); // too late
+    mail.release(of_many);
+    const envelope notice{large, 1, 3, {.what = kind::notice, .root = SEA_ERR_TIMEOUT}};
+    const placement p = mail.take_in(3, notice, nullptr, 0);
+    EXPECT_TRUE(p.given_up);
+    EXPECT_EQ((std::vector{1, 2}), p.tell);
+    mail.given_up(notice);
+    EXPECT_EQ(1u, mail.box_count()); // that of the world
+}
+
+TEST(GoneTeamsTest, knows_the_latest_names)
+{
+    gone_teams gone;
+    for (std::uint64_t i = 0; i <= gone_teams::most; ++i) gone.add({i, 7});
+    EXPECT_FALSE(gone.contains({0, 7}));
+    EXPECT_TRUE(gone.contains({1, 7}));
+    EXPECT_TRUE(gone.contains({gone_teams::most, 7}));
 }
 
 } // namespace
