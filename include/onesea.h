@@ -495,7 +495,7 @@ int sea_team_split(sea_team team, int color, int key, sea_team *result);
  * same `tag`. Two creations with the same members and tag must not run at once. */
 int sea_team_create(const int *ranks, int n, int tag, sea_team *result);
 
-/* Forgets a team. Local; no collective of it may be running. Not for SEA_TEAM_WORLD. */
+/* Forgets a team. Local; no collective of it may be running. Not SEA_TEAM_WORLD. Handles return 2^21 teams later. */
 int sea_team_free(sea_team team);
 
 /* This rank's number in the team (SEA_ERR_RANK if not a member), its size, and the rank of a member. */

@@ -35,7 +35,8 @@
  * SEA_ERR_INVALID (a null pointer), SEA_ERR_STATE (not initialised). SEA_ERR_ADDRESS: a position or range that is not
  * inside the structure, or a source address that cannot be read. A call that returns an error has changed nothing,
  * unless it says otherwise. The calls must not be made while another call destroys the structure: a handle is told from
- * those of destroyed structures, but not in the same instant.
+ * those of destroyed structures, but not in the same instant, nor after 63 more structures have been made on its owner:
+ * then a new one may have it. Whoever destroys one lets the others know before.
  *
  * All calls may be made inside handlers of active messages.
  */

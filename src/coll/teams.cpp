@@ -12,6 +12,7 @@ namespace {
 constexpr int place_bits = 16;
 constexpr int most_places = 1 << place_bits;
 constexpr int use_mask = (1 << (31 - place_bits)) - 1;
+constexpr std::size_t free_places = 64; // at least; 2^15 uses of each
 
 void started()
 {
@@ -76,16 +77,16 @@ int team_table::add(const char *function, const context_id &id, members all, sea
     if (!made->messages)
         return fail(SEA_ERR_STATE, "{}: this team is being made by another thread at the same moment", function);
     std::lock_guard lock(mutex_);
-    if (free_.empty()) {
-        if (places_.size() >= most_places) {
-            mail_->release(made->messages);
-            return fail(SEA_ERR_MEMORY, "{}: there are {} teams already", function, places_.size());
-        }
-        free_.push_back(int(places_.size()));
+    while (free_.size() < free_places && places_.size() < most_places) {
         places_.emplace_back();
+        free_.push_back(int(places_.size()) - 1);
     }
-    const int at = free_.back();
-    free_.pop_back();
+    if (free_.size() < free_places) {
+        mail_->release(made->messages);
+        return fail(SEA_ERR_MEMORY, "{}: there are {} teams already", function, places_.size() - free_.size());
+    }
+    const int at = free_.front();
+    free_.pop_front();
     place &p = places_[std::size_t(at)];
     p.what = std::move(made);
     *result = p.uses << place_bits | at;

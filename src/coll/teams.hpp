@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The teams of this process behind their handles. A handle is the number of a place and how often the place was used,
-// so that the handle of a freed team is not taken for its successor.
+// so that the handle of a freed team is not taken for its successor. A place is used again when 63 others that are free
+// have been: a handle comes again after 2^21 teams.
 #pragma once
 
 #include "coll/call.hpp"
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -34,7 +36,7 @@ class team_table {
     courier *world_ = nullptr;
     int own_rank_ = -1;
     std::vector<place> places_;
-    std::vector<int> free_;
+    std::deque<int> free_;
     std::unordered_map<context_id, std::uint64_t, context_hash> uses_;
 };
 

@@ -133,5 +133,36 @@ TEST_F(FreedTest, keeps_no_memory_for_what_came_early_and_will_not_be_whole)
     EXPECT_EQ(1u, mail.box_count()) << "that of the world";
 }
 
+TEST_F(FreedTest, has_a_handle_that_no_team_has_soon)
+{
+    sea_team first = SEA_TEAM_NULL, handle = SEA_TEAM_NULL;
+    std::uint64_t name = 0;
+    table.open(mail, world, 0, 2);
+    auto make = [&](sea_team *result) { return table.add("test", {6, ++name}, members({0, 1}), result); };
+    ASSERT_EQ(SEA_OK, make(&first));
+    ASSERT_EQ(SEA_OK, table.remove(first));
+    for (int i = 0; i < 1 << 16; ++i) {
+        ASSERT_EQ(SEA_OK, make(&handle));
+        ASSERT_EQ(SEA_ERR_INVALID, table.find("test", first, &two)) << "after " << i;
+        ASSERT_EQ(SEA_OK, table.remove(handle));
+    }
+}
+
+TEST_F(FreedTest, leaves_room_for_another_when_there_can_be_no_more)
+{
+    std::vector<sea_team> all;
+    std::uint64_t name = 0;
+    table.open(mail, world, 0, 2);
+    auto make = [&] { return table.add("test", {6, ++name}, members({0, 1}), &all.emplace_back()); };
+    while (make() == SEA_OK) {
+    }
+    all.pop_back();
+    EXPECT_LT(60000u, all.size());
+    ASSERT_EQ(SEA_OK, table.remove(all[5]));
+    EXPECT_EQ(SEA_OK, make());
+    EXPECT_NE(all[5], all.back());
+    EXPECT_EQ(SEA_ERR_MEMORY, make());
+}
+
 } // namespace
 } // namespace onesea::coll
