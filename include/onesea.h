@@ -492,7 +492,7 @@ typedef int32_t sea_team;
 int sea_team_split(sea_team team, int color, int key, sea_team *result);
 
 /* Collective over the listed ranks only: a team of `n` different ranks in this order; all give the same list and the
- * same `tag`. Two creations with the same members and tag must not run at once. */
+ * same `tag`. Two creations with the same members and tag must not run at once. A new list or tag keeps 60 bytes. */
 int sea_team_create(const int *ranks, int n, int tag, sea_team *result);
 
 /* Forgets a team. Local; no collective of it may be running. Not SEA_TEAM_WORLD. Handles return 2^21 teams later. */
