@@ -157,7 +157,7 @@ STEP(783, wrong_graphs_and_calls_are_errors_at_all_members)
 
 // The first edges are not of one size, so no member compares more. What it has read of the other's lists is most of
 // what it allocates.
-STEP(783, graphs_that_members_disagree_about_leave_nothing_behind)
+STEP(845, graphs_that_members_disagree_about_leave_nothing_behind)
 {
     const int edges = 1000, rounds = 30;
     const std::size_t list_bytes = std::size_t(edges) * 24; // about
