@@ -53,7 +53,7 @@ std::string sent_too_late(int source, const signature &theirs)
 box *mailbox::box_of(const context_id &id)
 {
     if (auto found = boxes_.find(id); found != boxes_.end()) return found->second.get();
-    if (gone_.contains(id)) return nullptr;
+    if (gone_.find(id)) return nullptr;
     auto &place = boxes_[id];
     place = std::make_unique<box>();
     place->id = id;
@@ -109,11 +109,10 @@ bool mailbox::forget(box &b)
     std::erase_if(b.early, [](const auto &entry) { return entry.second.whole; });
     b.scratch.clear();
     if (!b.receives.empty() || !b.early.empty()) return false;
-    const bool broken = b.broken.load(std::memory_order_relaxed);
-    if (broken && b.passes_on && !b.told && b.status != SEA_ERR_DEAD) return false; // notices go on through here
     const context_id id = b.id;
+    const bool passes_on = b.passes_on && !b.told && b.status != SEA_ERR_DEAD; // a death is seen by all
     try {
-        gone_.add(id);
+        gone_.add(id, passes_on ? b.neighbours : std::vector<int>());
     } catch (const std::bad_alloc &) {
         return false;
     }
@@ -255,9 +254,8 @@ placement mailbox::take_in(int source, const envelope &e, const void *data, std:
 {
     std::lock_guard lock(mutex_);
     box *b = box_of(e.context);
-    if (!b) return {};
-    if (e.sign.what == kind::notice) return take_notice(*b, source);
-    if (b->broken.load(std::memory_order_relaxed) || b->freed) return {};
+    if (e.sign.what == kind::notice) return b ? take_notice(*b, source) : take_late_notice(e.context, source);
+    if (!b || b->broken.load(std::memory_order_relaxed) || b->freed) return {};
     try {
         return place(*b, source, e, data, bytes);
     } catch (const std::bad_alloc &) {
@@ -266,13 +264,27 @@ placement mailbox::take_in(int source, const envelope &e, const void *data, std:
     }
 }
 
+static void tell_all_but(int source, const std::vector<int> &neighbours, std::vector<int> *tell)
+{
+    std::copy_if(neighbours.begin(), neighbours.end(), std::back_inserter(*tell),
+                 [&](int rank) { return rank != source; });
+}
+
 placement mailbox::take_notice(const box &b, int source)
 {
     placement p;
     p.given_up = !b.told;
-    if (p.given_up && b.passes_on)
-        std::copy_if(b.neighbours.begin(), b.neighbours.end(), std::back_inserter(p.tell),
-                     [&](int rank) { return rank != source; });
+    if (p.given_up && b.passes_on) tell_all_but(source, b.neighbours, &p.tell);
+    return p;
+}
+
+// Of a team that was freed here, perhaps after it had done well: others may wait for who gave up.
+placement mailbox::take_late_notice(const context_id &id, int source)
+{
+    placement p;
+    const std::vector<int> *neighbours = gone_.find(id);
+    p.given_up = neighbours && !neighbours->empty();
+    if (p.given_up) tell_all_but(source, *neighbours, &p.tell);
     return p;
 }
 
@@ -280,7 +292,10 @@ void mailbox::given_up(const envelope &notice)
 {
     std::lock_guard lock(mutex_);
     box *b = box_of(notice.context);
-    if (!b) return;
+    if (!b) {
+        if (std::vector<int> *tell = gone_.find(notice.context)) tell->clear();
+        return;
+    }
     b->told = true;
     set_broken(*b, notice.sign.root,
                fmt::format("rank {} has given up this team: {}", int(notice.step), sea_strerror(notice.sign.root)));

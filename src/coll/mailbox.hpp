@@ -150,6 +150,7 @@ class mailbox {
 
     box *box_of(const context_id &id); // nullptr: the team is gone
     static placement take_notice(const box &b, int source);
+    placement take_late_notice(const context_id &id, int source);
     placement place(box &b, int source, const envelope &e, const void *data, std::size_t bytes);
     placement deliver(box &b, receive &r, const void *data, std::size_t bytes);
     placement store(box &b, const early_key &key, const signature &sign, const void *data, std::size_t bytes);

@@ -251,30 +251,50 @@ TEST_F(MailboxTest, a_freed_team_that_broke_stays_until_its_own_long_data_has_be
     EXPECT_EQ(0u, mail.box_count());
 }
 
-// It broke in a handler, and the program did not call it any more.
+// It did well, or broke in a handler and the program did not call it any more. Others may wait for who gave up.
 TEST_F(MailboxTest, a_freed_team_still_passes_the_first_notice_on)
 {
-    const context_id large{5, 5};
-    box *of_many = mail.adopt(large, {1, 2, 3}, true);
-    mail.begin(of_many, {});
-    mail.end(of_many);
-    EXPECT_TRUE(mail.take_in(2, {large, 1, 0, {}}, nullptr, 0).somebody_waits); // too late
-    mail.release(of_many);
-    const envelope notice{large, 1, 3, {.what = kind::notice, .root = SEA_ERR_TIMEOUT}};
-    const placement p = mail.take_in(3, notice, nullptr, 0);
-    EXPECT_TRUE(p.given_up);
-    EXPECT_EQ((std::vector{1, 2}), p.tell);
-    mail.given_up(notice);
-    EXPECT_EQ(1u, mail.box_count()); // that of the world
+    for (const bool breaks : {false, true}) {
+        const context_id large{5, breaks};
+        box *of_many = mail.adopt(large, {1, 2, 3}, true);
+        mail.begin(of_many, {});
+        mail.end(of_many);
+        EXPECT_EQ(breaks, breaks && mail.take_in(2, {large, 1, 0, {}}, nullptr, 0).somebody_waits); // too late
+        mail.release(of_many);
+        EXPECT_EQ(1u, mail.box_count()); // that of the world
+        const envelope notice{large, 1, 3, {.what = kind::notice, .root = SEA_ERR_TIMEOUT}};
+        const placement p = mail.take_in(3, notice, nullptr, 0);
+        EXPECT_TRUE(p.given_up);
+        EXPECT_EQ((std::vector{1, 2}), p.tell);
+        mail.given_up(notice);
+        EXPECT_FALSE(mail.take_in(1, notice, nullptr, 0).given_up);
+        EXPECT_EQ(1u, mail.box_count());
+    }
+}
+
+TEST_F(MailboxTest, a_freed_team_that_has_given_up_or_seen_a_death_passes_no_notice_on)
+{
+    for (const int status : {SEA_ERR_TIMEOUT, SEA_ERR_DEAD}) {
+        const context_id large{6, std::uint64_t(status == SEA_ERR_DEAD)};
+        box *of_many = mail.adopt(large, {1, 2, 3}, true);
+        mail.break_down(of_many, status, "");
+        const std::vector<int> told = status == SEA_ERR_TIMEOUT ? mail.give_up(of_many) : std::vector<int>{1, 2, 3};
+        EXPECT_EQ((std::vector{1, 2, 3}), told);
+        mail.release(of_many);
+        const envelope notice{large, 1, 3, {.what = kind::notice, .root = status}};
+        EXPECT_FALSE(mail.take_in(3, notice, nullptr, 0).given_up);
+    }
 }
 
 TEST(GoneTeamsTest, knows_the_latest_names)
 {
     gone_teams gone;
-    for (std::uint64_t i = 0; i <= gone_teams::most; ++i) gone.add({i, 7});
-    EXPECT_FALSE(gone.contains({0, 7}));
-    EXPECT_TRUE(gone.contains({1, 7}));
-    EXPECT_TRUE(gone.contains({gone_teams::most, 7}));
+    for (std::uint64_t i = 0; i <= gone_teams::most; ++i) gone.add({i, 7}, {int(i)});
+    EXPECT_EQ(nullptr, gone.find({0, 7}));
+    for (const std::uint64_t i : {std::uint64_t(1), std::uint64_t(gone_teams::most)}) {
+        ASSERT_NE(nullptr, gone.find({i, 7}));
+        EXPECT_EQ(std::vector{int(i)}, *gone.find({i, 7}));
+    }
 }
 
 } // namespace
