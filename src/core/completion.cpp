@@ -93,8 +93,8 @@ operation *prepare(operation *op, int target, const sea_opts *opts)
     op->delivery::settled = core::settled;
     op->target = target;
     op->call_waits = blocking(opts);
-    op->held = true;                   // by the call; conclude() lets go or makes it a handle
-    if (opts) op->after = opts->after; // the counters follow in conclude()
+    op->held = true; // by the call; conclude() lets go or makes it a handle, and sees to the counters
+    if (opts && opts->after != SEA_OP_NONE) op->failed_start = condition_of(opts->after, &op->after);
     return op;
 }
 
@@ -128,9 +128,7 @@ operation *begin(int target, const sea_opts *opts, bool announced)
 int check_after(const sea_opts *opts)
 {
     if (!opts || opts->after == SEA_OP_NONE || opts->after == SEA_OP_ALL) return SEA_OK;
-    bool known = false;
-    engine().operations.find(opts->after, &known);
-    if (known) return SEA_OK;
+    if (condition_is_known(opts->after)) return SEA_OK;
     return fail(SEA_ERR_HANDLE, "the start condition {:#x} is not a handle", opts->after);
 }
 
@@ -144,6 +142,9 @@ start_time when_to_start(operation *op)
             wait_in_line(op);
             return start_time::later;
         }
+    } else if (op->failed_start != SEA_OK) {
+        complete(op, op->failed_start);
+        return start_time::never;
     } else if (op->after != SEA_OP_NONE) {
         operation *before = e.operations.find(op->after);
         if (before && before->state != operation::phase::done) {

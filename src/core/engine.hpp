@@ -212,6 +212,12 @@ nanoseconds sources_rest();
 void tell_sources(int rank, int status);
 void ask_sources_for_awaited(std::set<int> &ranks);
 
+// ---- handles.cpp: start conditions, under the lock ----
+bool condition_is_known(
+    sea_op after); // a handle, or one that is used up; makes sure that condition_of() needs no memory
+// What an operation is to wait for, SEA_OP_NONE: nothing, and the status of what has failed already.
+int condition_of(sea_op after, sea_op *operation);
+
 // ---- completion.cpp: all under the lock ----
 
 // An operation with the caller's options towards a rank; held until let_go(). `announced`: the target is told of it by

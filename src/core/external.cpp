@@ -76,7 +76,6 @@ void start_part(operation *op, const external_plan &plan, const external_start &
     op->memory = const_cast<void *>(plan.memory);
     op->bytes = plan.bytes;
     op->awaits_reply = plan.target >= 0;
-    op->layer_look = plan.look;
     ++op->parts;
     start(operation_table::id_of(op));
 }
@@ -147,6 +146,15 @@ void end_external(std::uint64_t id, int status, std::string text)
 {
     locked lock = enter();
     end_external(engine_held, id, status, std::move(text));
+}
+
+std::uint64_t begin_follower(engine_held_t)
+{
+    operation *op = begin_external(-1, nullptr);
+    op->finished = told_by_its_layer;
+    op->held = op->call_waits = false;
+    op->parts = 1;
+    return operation_table::id_of(op);
 }
 
 void *external_context(engine_held_t, sea_op handle, void (*ended)(void *), bool *ours)

@@ -167,9 +167,6 @@ struct external_plan {
     const void *memory = nullptr; // what the target may pull
     std::size_t bytes = 0;
     void (*ended)(void *context) = nullptr; // called once, whatever happens: when it has ended, or was not begun
-    // Called under the lock when a thread begins to wait for it: looks for its end while that is quicker than a round
-    // of progress, and only until others_wait().
-    void (*look)(void *context) = nullptr;
     void *context = nullptr;
 };
 
@@ -179,7 +176,7 @@ struct external_plan {
 int run_external(const char *function, const external_plan &plan, const sea_opts *opts,
                  std::function<void(std::uint64_t id)> start);
 
-// Completes it, once; an id that is used up is passed over. Without the lock, and with it; well.
+// Completes it, once; an id that is used up is passed over. Without the lock, and with it; with success.
 void end_external(std::uint64_t id, int status, std::string text = {});
 void end_external(engine_held_t, std::uint64_t id, int status, std::string text = {});
 void end_external(engine_held_t, std::uint64_t id);
@@ -190,6 +187,38 @@ void *external_context(engine_held_t, sea_op handle, void (*ended)(void *context
 
 // Completes one whose start condition has not come true; its start is never called. False: it has come true.
 bool end_unstarted(engine_held_t, sea_op handle, int status, std::string text);
+
+// ---- Handles that a layer above gives out and completes without an operation (handles.cpp) ----
+// An operation costs more than all the rest of a small message. All functions that take handles ask the keeper of such
+// a handle what became of it.
+
+inline constexpr sea_op kept_handle = sea_op(1) << 31; // set in all of them, and in no operation's
+enum class handle_state : std::uint8_t { unknown, used_up, open, done };
+
+struct handle_keeper {
+    // Of any number with that bit. With the engine lock or without.
+    handle_state (*state)(sea_op handle);
+    // The same, without the engine lock, for a thread that waits for it: if it is open, looks for its end while that is
+    // quicker than a round of progress.
+    handle_state (*look_for)(sea_op handle);
+    // Uses it up if it is done: *status, with its text. Else its state. `look`: looks for its end first, as above.
+    handle_state (*take)(sea_op handle, bool look, int *status);
+    // For an operation that is to start when it has ended: the status that it has ended with, or SEA_OK and the
+    // operation that will end as it does; SEA_OP_NONE: it has ended, or is used up. May throw std::bad_alloc.
+    int (*follow)(engine_held_t, sea_op handle, sea_op *operation);
+};
+void set_handle_keeper(const handle_keeper &keeper); // by a static initialiser
+
+// An operation for follow(): nobody waits for it, and its error is told by the handle. To be ended by end_external().
+std::uint64_t begin_follower(engine_held_t);
+
+// Some thread waits inside the library, or is about to look at what it waits for. Of those who look at something under
+// a lock one is told that changes it under that lock and asks then.
+bool anybody_waits();
+
+// The caller goes back to the program and leaves something open that only its layer knows. less_rest: its layer's
+// rest() is shorter since then.
+void left_open(bool less_rest);
 
 // There is something to do that the caller does not wait for: the dispatcher looks at once, if nobody does. Any thread.
 void wake_dispatcher_soon();

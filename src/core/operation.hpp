@@ -85,7 +85,6 @@ struct operation_state {
     void (*finished)(struct operation *) = nullptr; // internal users; called once, at the end
     void *context = nullptr;
     void (*layer_ended)(void *context) = nullptr; // external: the same
-    void (*layer_look)(void *context) = nullptr;  // external: called when a thread begins to wait for it
     std::uint64_t context_id = 0;
     sea_op after = SEA_OP_NONE; // what it waits for
 };

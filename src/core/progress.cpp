@@ -267,6 +267,16 @@ void wake_for_deadlines(engine_held_t held)
     wake_if_late(held);
 }
 
+bool anybody_waits() { return engine().sleep.waiters.load(std::memory_order_relaxed) > 0; }
+
+void left_open(bool less_rest)
+{
+    count_start();
+    if (!less_rest || !engine().sleep.blocked) return;
+    const locked lock = enter();
+    wake_if_late(engine_held);
+}
+
 void wake_dispatcher_soon()
 {
     count_start();

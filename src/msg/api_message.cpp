@@ -26,6 +26,12 @@ const bool registered = [] {
     core::add_progress_source({[] { return the_office().poll(); }, [] { return the_office().rest(); },
                                [](int rank, int status) { the_office().gone(rank, status); },
                                [](std::set<int> &ranks) { the_office().awaited(ranks); }});
+    core::set_handle_keeper({[](sea_op h) { return the_office().state(h); },
+                             [](sea_op h) { return the_office().look_for(h); },
+                             [](sea_op h, bool look, int *status) { return the_office().take(h, look, status); },
+                             [](core::engine_held_t held, sea_op h, sea_op *operation) {
+                                 return the_office().follow(held, h, operation);
+                             }});
     core::set_frame_function(core::upper::message, [](const core::upper_frame &f) { the_office().on_frame(f); });
     return true;
 }();
@@ -103,21 +109,26 @@ int send(sea_team team, int member, int tag, const void *data, std::size_t bytes
 
 void drop_request(void *r) { delete static_cast<request *>(r); }
 
-void look_for_message(void *r) { the_office().look_for(core::engine_held, *static_cast<request *>(r)); }
+// Without an operation.
+int start_kept_receive(std::unique_ptr<request> r, sea_op *handle)
+{
+    const sea_op made = the_office().receive_kept(r);
+    if (made == SEA_OP_NONE && r->status != SEA_OK) return fail(r->status, "{}", office::end_text(*r));
+    *handle = made;
+    return SEA_OK;
+}
 
-// With an operation; `number`: of a message that was taken, 0: none.
+// `number`: of a message that was taken, 0: none.
 int start_receive(const char *function, std::unique_ptr<request> made, const sea_opts *opts, std::uint64_t number)
 {
+    if (number == 0 && opts->op && core::uncounted(opts)) return start_kept_receive(std::move(made), opts->op);
     core::external_plan plan;
     plan.ended = drop_request;
-    plan.look = look_for_message;
     plan.context = made.get();
     request *r = made.release();
     return core::run_external(function, plan, opts, [r, number](std::uint64_t id) {
         r->operation = id;
-        if (r->state == request::phase::own_fetch)
-            the_office().fetch_met(*r);
-        else if (number == 0)
+        if (number == 0)
             the_office().receive(*r);
         else if (the_office().receive_taken(number, *r) != SEA_OK)
             core::end_external(core::engine_held, id, SEA_ERR_HANDLE);
@@ -171,15 +182,6 @@ void prepare(request &r, void *buffer, std::size_t capacity, sea_message_info *i
     r.info = info;
 }
 
-// What was there already needs no operation.
-int received_at_once(const request &r, const sea_opts *opts)
-{
-    the_office().settle();
-    if (r.status != SEA_OK) return fail(r.status, "{}", office::end_text(r));
-    if (opts->op) *opts->op = SEA_OP_NONE;
-    return SEA_OK;
-}
-
 int receive(sea_team team, int member, int tag, void *buffer, std::size_t capacity, sea_message_info *info,
             const sea_opts *opts)
 {
@@ -202,8 +204,6 @@ int receive(sea_team team, int member, int tag, void *buffer, std::size_t capaci
     r->team = std::move(from.team);
     prepare(*r, buffer, capacity, info);
     if (core::blocking(opts)) return wait_for_receive(function, std::move(r), *opts, 0);
-    if (core::uncounted(opts) && the_office().receive_now(*r) && r->state == request::phase::done)
-        return received_at_once(*r, opts);
     return start_receive(function, std::move(r), opts, 0);
 }
 
@@ -268,6 +268,10 @@ int sea_message_cancel(sea_op op)
     constexpr const char *function = "sea_message_cancel";
     if (int s = core::check_started(function)) return s;
     if (op == SEA_OP_NONE) return SEA_OK;
+    if (the_office().cancel(op)) {
+        the_office().settle();
+        return SEA_OK;
+    }
     core::locked lock = core::enter();
     bool ours = false;
     auto *r = static_cast<request *>(core::external_context(core::engine_held, op, drop_request, &ours));

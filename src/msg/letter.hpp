@@ -60,7 +60,9 @@ struct request final : posted {
     std::size_t capacity = 0;
     sea_message_info *info = nullptr;
     std::shared_ptr<coll::team> team; // nullptr: SEA_TEAM_WORLD
-    std::uint64_t operation = 0;      // 0: a thread waits, and it lies on its stack
+    std::uint64_t operation = 0;      // core's
+    bool kept = false;                // it is in the receive table
+    std::uint64_t follower = 0;       // an operation that ends as this does; 0: none
 
     // What it has met.
     int status = SEA_OK;
@@ -76,13 +78,15 @@ struct request final : posted {
     std::optional<way> comes;  // once it was chosen
     nanoseconds began = 0;     // to come by both; 0: it did not, or not all of it
 
-    // Every message of an operation takes one, more at a time than malloc has at hand: a thread keeps some that it
+    // Every receive with a handle takes one, more at a time than malloc has at hand: a thread keeps some that it
     // has deleted (letter.cpp).
     static constexpr std::size_t most_spare = 512;
     static void *operator new(std::size_t bytes);
     static void operator delete(void *memory);
     static std::size_t spare(); // of this thread
 
+    // Else a thread waits, and it lies on its stack.
+    bool has_handle() const { return kept || operation; }
     std::size_t wanted() const { return bytes < capacity ? bytes : capacity; }
     int good_status() const { return bytes > capacity ? SEA_ERR_TRUNCATED : SEA_OK; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The office: opening, closing, matching, what is done behind the lock. The ways out and in are in office_send,
-// office_lanes, office_frames and office_fetch.
+// The office: opening, closing, matching, what is done behind the lock. Receives are in office_receive, the ways
+// out and in in office_send, office_lanes, office_frames and office_fetch.
 #include "msg/office.hpp"
 
 #include "base/clock.hpp"
@@ -81,7 +81,8 @@ void office::close()
     last_remote_ = nullptr;
     stuck_.clear();
     any_stuck_ = false;
-    used_ = own_charged_ = operations_posted_ = 0;
+    handles_.clear();
+    used_ = own_charged_ = handles_posted_ = 0;
     world_left_ = {};
 }
 
@@ -90,14 +91,14 @@ void office::close()
 request *office::meet(const pattern &what)
 {
     auto *r = static_cast<request *>(matcher_.meet(what));
-    if (r && r->operation) --operations_posted_;
+    if (r && r->has_handle()) --handles_posted_;
     return r;
 }
 
 void office::unpost(request &r)
 {
     matcher_.withdraw(&r);
-    if (r.operation) --operations_posted_;
+    if (r.has_handle()) --handles_posted_;
 }
 
 void office::finish(request &r, int status)
@@ -110,11 +111,18 @@ void office::finish(request &r, int status)
         work_.store(true, std::memory_order_relaxed);
         return;
     }
-    if (r.may_sleep) {
+    if (r.follower) end_follower(r);
+    if (r.kept ? core::anybody_waits() : r.may_sleep) {
         nudge_ = true;
         work_.store(true, std::memory_order_relaxed);
     }
     r.state.store(request::phase::done, std::memory_order_release); // its thread may go on, and it is gone
+}
+
+void office::end_follower(const request &r)
+{
+    errands_.followers.push_back({r.follower, r.status, r.status == SEA_OK ? std::string() : end_text(r)});
+    work_.store(true, std::memory_order_relaxed);
 }
 
 void office::release(int source, std::size_t bytes)
@@ -218,7 +226,7 @@ void office::meet_offer(request &r, int source, const offer_words &words)
     r.fetched = 0;
     const unsigned slot = slot_of(source);
     r.mapped = slot != no_slot && source != me_ ? core::mapped_here(slot, words.address, words.bytes) : nullptr;
-    if (!r.operation && slot != no_slot) {
+    if (!r.has_handle() && slot != no_slot) {
         if (r.may_sleep) {
             nudge_ = true;
             work_.store(true, std::memory_order_relaxed);
@@ -296,106 +304,6 @@ int office::end_of_sources(const pattern &want, coll::team *team)
 
 // ---- by threads of the program ----
 
-void office::receive(request &r)
-{
-    guard held(lock_);
-    take_or_post(r);
-}
-
-bool office::receive_now(request &r)
-{
-    guard held(lock_);
-    if (arrival *a = matcher_.find(r.want)) {
-        auto *l = static_cast<letter *>(a);
-        if (l->stays || !l->whole) return false;
-        matcher_.take(a);
-        hand_out(l, r);
-        return true;
-    }
-    const unsigned slot = lane_to_watch(r);
-    if (slot == no_slot || !lanes_[slot].in.ready()) return false;
-    matcher_.post(&r);
-    drain(slot, INT_MAX, &r);
-    if (!matcher_.is_posted(&r)) return true;
-    unpost(r);
-    return false;
-}
-
-void office::fetch_met(request &r)
-{
-    guard held(lock_);
-    r.state.store(request::phase::fetching, std::memory_order_release);
-    errands_.to_fetch.push_back(&r);
-    work_.store(true, std::memory_order_relaxed);
-}
-
-void office::receive_here(request &r)
-{
-    guard held(lock_);
-    take_or_post(r);
-    watch_lane(r, [] { return false; });
-}
-
-void office::look_for(core::engine_held_t held, request &r)
-{
-    {
-        guard inside(lock_);
-        if (matcher::is_posted(&r)) watch_lane(r, [&] { return core::others_wait(held); });
-    }
-    settle(held);
-}
-
-// Looks at the lane through which it comes, with the lock held: nothing is quicker.
-template <class Stop>
-void office::watch_lane(request &r, Stop &&stop)
-{
-    const unsigned slot = crowded_ ? no_slot : lane_to_watch(r);
-    if (slot == no_slot) return;
-    for (int i = 0; i < looks_quick && matcher::is_posted(&r) && !lock_.wanted() && !stage_.wanted() && !stop(); ++i)
-        if (lanes_[slot].in.ready())
-            drain(slot, INT_MAX, &r);
-        else
-            __builtin_ia32_pause(); // who looks all the time takes the line away from who writes it
-}
-
-void office::take_or_post(request &r)
-{
-    if (arrival *a = matcher_.find(r.want)) {
-        matcher_.take(a);
-        return hand_out(static_cast<letter *>(a), r);
-    }
-    matcher_.post(&r);
-    if (r.operation) ++operations_posted_;
-    drain_for(r.want, &r);
-    if (!matcher_.is_posted(&r)) return;
-    if (int s = end_of_sources(r.want, r.team.get())) {
-        drain_for(r.want, nullptr); // it may have sent and ended since the first look
-        if (!matcher_.is_posted(&r)) return;
-        unpost(r);
-        finish(r, s);
-    }
-}
-
-int office::receive_taken(std::uint64_t number, request &r)
-{
-    guard held(lock_);
-    auto found = taken_.find(number);
-    if (found == taken_.end()) return SEA_ERR_HANDLE;
-    letter *l = found->second.what;
-    taken_.erase(found);
-    hand_out(l, r);
-    return SEA_OK;
-}
-
-bool office::withdraw(request &r, int status)
-{
-    guard held(lock_);
-    if (!matcher_.is_posted(&r)) return false;
-    unpost(r);
-    finish(r, status);
-    return true;
-}
-
 bool office::find_taken(std::uint64_t number, pattern *what, std::shared_ptr<coll::team> *team)
 {
     guard held(lock_);
@@ -458,55 +366,6 @@ int office::look(const pattern &want, const std::shared_ptr<coll::team> &team, s
     return SEA_OK;
 }
 
-int office::wait(request &r, nanoseconds deadline)
-{
-    using phase = request::phase;
-    auto ready = [](void *argument) {
-        const phase now = static_cast<request *>(argument)->state.load(std::memory_order_acquire);
-        return now == phase::done || now == phase::own_fetch;
-    };
-    if (!ready(&r)) spin_for(r);
-    settle();
-    if (!ready(&r)) {
-        {
-            guard held(lock_);
-            r.may_sleep = true;
-        }
-        if (core::wait_watched(ready, &r, deadline) == SEA_ERR_TIMEOUT && !withdraw(r, SEA_ERR_TIMEOUT))
-            core::wait_watched(ready, &r, never);
-    }
-    if (r.state.load(std::memory_order_acquire) == phase::own_fetch) fetch_here(r);
-    if (r.status == SEA_OK) [[likely]]
-        return SEA_OK;
-    return fail(r.status, "{}", end_text(r));
-}
-
-std::string office::end_text(const request &r)
-{
-    switch (r.status) {
-    case SEA_ERR_TRUNCATED:
-        return fmt::format("a message of {} bytes with tag {} came from rank {} for a receive of {}", r.bytes, r.tag,
-                           r.source, r.capacity);
-    case SEA_ERR_TIMEOUT:
-        return fmt::format("a receive{}{}: the time given has passed",
-                           r.want.source == anything ? "" : fmt::format(" from rank {}", r.want.source),
-                           r.want.tag == anything ? "" : fmt::format(" with tag {}", r.want.tag));
-    case SEA_ERR_DEAD:
-    case SEA_ERR_LINK:
-        if (r.want.source == anything)
-            return r.status == SEA_ERR_DEAD ? "all other members of the team have ended"
-                                            : "no other member of the team can be reached any more";
-        return fmt::format("nothing more can come from rank {}: {}", r.want.source, sea_strerror(r.status));
-    case SEA_ERR_CANCELLED:
-        return "the receive was withdrawn";
-    case SEA_ERR_INVALID:
-        return fmt::format("{} bytes from rank {} cannot be written to the buffer at {}", std::min(r.bytes, r.capacity),
-                           r.source, fmt::ptr(r.buffer));
-    default:
-        return fmt::format("{} bytes from rank {}: {}", r.bytes, r.source, sea_strerror(r.status));
-    }
-}
-
 void office::usage(std::size_t *used, std::size_t *bound)
 {
     guard held(lock_);
@@ -559,6 +418,8 @@ bool office::run_errands()
             core::end_external(core::engine_held, r->operation);
         else
             core::end_external(core::engine_held, r->operation, r->status, end_text(*r));
+    for (errands::follower &f : running_.followers)
+        core::end_external(core::engine_held, f.operation, f.status, std::move(f.text));
     const bool sent = !running_.grants.empty() || !running_.to_fetch.empty();
     running_.clear();
     return sent;

@@ -35,6 +35,7 @@
 #include "core/node.hpp"
 #include "msg/letter.hpp"
 #include "msg/matcher.hpp"
+#include "msg/receive_table.hpp"
 #include "msg/settings.hpp"
 #include "msg/spin_lock.hpp"
 #include "msg/way_choice.hpp"
@@ -46,6 +47,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -75,20 +77,22 @@ class office {
     // ---- receiving ----
     // Hands out what is there, or posts it. Ends requests of operations through core, with settle().
     void receive(request &r);
-    // Hands out what is there, to a request without an operation that no thread waits for; offered data is still to be
-    // fetched (phase own_fetch). False: nothing is, and it is not posted.
-    bool receive_now(request &r);
-    // Brings the data of an offer that a request has met, which has an operation now.
-    void fetch_met(request &r);
+    // The same without an operation: its handle. SEA_OP_NONE: it has ended, and is left to the caller.
+    sea_op receive_kept(std::unique_ptr<request> &r);
     // As receive() with a message that was taken: SEA_OK, or SEA_ERR_HANDLE (no text).
     int receive_taken(std::uint64_t number, request &r);
     // The same for a request on the stack of this thread, which looks for it as long as is worth while.
     void receive_here(request &r);
-    // A thread begins to wait for a posted request of an operation, which may be gone afterwards.
-    void look_for(core::engine_held_t, request &r);
     // Waits until a request on the stack of this thread has ended. Its status, with the text.
     int wait(request &r, nanoseconds deadline);
     static std::string end_text(const request &r); // how it has ended, if not well
+    // core's questions about handles of receive_kept(): core::handle_keeper.
+    core::handle_state state(sea_op handle);
+    core::handle_state look_for(sea_op handle);
+    core::handle_state take(sea_op handle, bool look, int *status);
+    int follow(core::engine_held_t, sea_op handle, sea_op *operation);
+    // As sea_message_cancel(); false: there is no such handle.
+    bool cancel(sea_op handle);
     // False: it has met a message already.
     bool withdraw(request &r, int status);
     // The earliest message; with `number`, it is taken. SEA_OK, SEA_ERR_TIMEOUT (there is none, no text), SEA_ERR_DEAD.
@@ -179,7 +183,8 @@ class office {
     std::vector<unsigned> stuck_; // slots of neighbours with stuck items, or that had some
     std::atomic<bool> any_stuck_{false};
     unsigned turn_ = 0; // which lane is looked at first
-    std::size_t operations_posted_ = 0;
+    receive_table handles_;
+    std::size_t handles_posted_ = 0; // and of operations
     coll::survivors world_left_;
     std::uint32_t told_ = 0;                // how many of the ends in core's list gone() has seen
     int last_loss_ = SEA_OK;                // what it was told last
@@ -190,12 +195,21 @@ class office {
     std::atomic<bool> work_{false};
     bool nudge_ = false, settling_ = false;
     struct errands {
-        std::vector<request *> finished;
+        struct follower {
+            std::uint64_t operation;
+            int status;
+            std::string text;
+        };
+        std::vector<request *> finished; // with an operation
+        std::vector<follower> followers; // whose receive has finished
         std::vector<request *> to_fetch;
         std::vector<int> grants;      // ranks of other nodes that are to hear what was released
         std::vector<unsigned> knocks; // slots that wait for room in their lane
-        void clear() { finished.clear(), to_fetch.clear(), grants.clear(), knocks.clear(); }
-        bool any() const { return !finished.empty() || !to_fetch.empty() || !grants.empty() || !knocks.empty(); }
+        void clear() { finished.clear(), followers.clear(), to_fetch.clear(), grants.clear(), knocks.clear(); }
+        bool any() const
+        {
+            return !finished.empty() || !followers.empty() || !to_fetch.empty() || !grants.empty() || !knocks.empty();
+        }
     };
     errands errands_;
     errands running_;               // those that settle() is at
@@ -254,6 +268,9 @@ class office {
     void hand_out(letter *l, request &r);
     void meet_offer(request &r, int source, const offer_words &words);
     void finish(request &r, int status);
+    void end_follower(const request &r);
+    core::handle_state state_of(sea_op handle, request **r) const;
+    core::handle_state state_after_look(sea_op handle);
     void release(int source, std::size_t bytes);
     void release_lane(unsigned slot, std::size_t bytes);
     void keep(letter *l);
@@ -271,8 +288,7 @@ class office {
     void drain_for(const pattern &want, const request *until);
     bool any_ready() const;
     void take_or_post(request &r);
-    template <class Stop>
-    void watch_lane(request &r, Stop &&stop);
+    void watch_lane(request &r);
     unsigned lane_to_watch(const request &r) const;
     void spin_for(request &r);
 

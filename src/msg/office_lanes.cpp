@@ -30,13 +30,13 @@ void office::for_each_lane(Use &&use) const
             if (!use(w * 64 + unsigned(std::countr_zero(bits)))) return;
 }
 
-// Takes up to `limit` messages out of a lane, or until `until` has met its own. If that is an operation, what follows
+// Takes up to `limit` messages out of a lane, or until `until` has met its own. If that has a handle, what follows
 // is for others of its kind, as a rule: they are served, too. What nobody has posted a receive for is left then, since
 // it would be copied twice.
 bool office::drain(unsigned slot, int limit, const request *until)
 {
     incoming_lane &l = lanes_[slot];
-    const bool goes_on = until && until->operation;
+    const bool goes_on = until && until->has_handle();
     shm::lane_item item;
     bool any = false, met = false;
     while (limit-- > 0 && l.in.front(&item)) {
@@ -165,7 +165,7 @@ nanoseconds office::rest()
         n.out.control().wanted.exchange(1, std::memory_order_seq_cst);
         if (n.out.has_room()) return 0;
     }
-    return operations_posted_ > 0 || !aside_.empty() ? while_receives_wait : never;
+    return handles_posted_ > 0 || !aside_.empty() ? while_receives_wait : never;
 }
 
 void office::gone(int rank, int status)
