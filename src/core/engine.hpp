@@ -213,8 +213,8 @@ void tell_sources(int rank, int status);
 void ask_sources_for_awaited(std::set<int> &ranks);
 
 // ---- handles.cpp: start conditions, under the lock ----
-bool condition_is_known(
-    sea_op after); // a handle, or one that is used up; makes sure that condition_of() needs no memory
+// A handle, or one that is used up; condition_of() needs no memory for it then. May throw std::bad_alloc.
+bool condition_is_known(sea_op after);
 // What an operation is to wait for, SEA_OP_NONE: nothing, and the status of what has failed already.
 int condition_of(sea_op after, sea_op *operation);
 
