@@ -112,6 +112,13 @@ posted *matcher::meet(const pattern &message)
         return p;
     }
     if (posted_ == 0) return nullptr;
+    if (waiting_.size() == 1) { // all want the same
+        posted *p = recent_->first.wants(message) ? recent_->second.first : nullptr;
+        if (!p) return nullptr;
+        dequeue(p, recent_);
+        unlist(p);
+        return p;
+    }
     posted *earliest = nullptr;
     waiting_queue *its_queue = nullptr;
     for (std::size_t way = 0; way < ways; ++way) {

@@ -232,7 +232,8 @@ class office {
 
     using guard = std::lock_guard<spin_lock>;
 
-    neighbour &neighbour_at(unsigned slot);
+    neighbour &neighbour_at(unsigned slot) { return neighbours_[slot] ? *neighbours_[slot] : first_to(slot); }
+    neighbour &first_to(unsigned slot);
     remote &remote_of(int rank)
     {
         if (!last_remote_ || last_remote_->first != rank) last_remote_ = &*remotes_.try_emplace(rank).first;

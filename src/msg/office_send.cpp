@@ -17,13 +17,11 @@ constexpr int looks_for_room = 2000, looks_when_crowded = 20;
 
 } // namespace
 
-office::neighbour &office::neighbour_at(unsigned slot)
+office::neighbour &office::first_to(unsigned slot)
 {
     auto &n = neighbours_[slot];
-    if (!n) {
-        n = std::make_unique<neighbour>();
-        n->out = shm::lane_writer(core::node_arena().lane(slot, slot_), core::node_arena().cells(slot, slot_));
-    }
+    n = std::make_unique<neighbour>();
+    n->out = shm::lane_writer(core::node_arena().lane(slot, slot_), core::node_arena().cells(slot, slot_));
     return *n;
 }
 
@@ -84,7 +82,7 @@ int office::send_local(unsigned slot, const parcel &p)
         neighbour &n = neighbour_at(slot);
         const std::size_t cost = charge(p.bytes);
         if (!share_has_room(n, cost)) return must_offer;
-        push_stuck(slot, n);
+        if (!n.stuck.empty()) push_stuck(slot, n);
         if (!n.stuck.empty() || !n.out.push({lane_message, p.tag, p.team, p.bytes, p.data})) return lane_full;
         n.charged += cost;
         crowded_lane = n.out.more_than_half_full();
