@@ -137,7 +137,20 @@ void call::wait_for(receive *r, std::uint64_t sends_left)
     if (is_settled(r, sends_left)) return;
     if (all_near_ && team_.world.look(ready, &wanted)) return;
     wanted.all = true;
-    if (team_.world.wait(ready, &wanted, deadline_) != SEA_OK) break_down(SEA_ERR_TIMEOUT, "the time given has passed");
+    if (team_.world.wait(ready, &wanted, deadline_) != SEA_OK) break_down(SEA_ERR_TIMEOUT, what_is_missing());
+}
+
+// When the time given has passed; all may have come since.
+std::string call::what_is_missing() const
+{
+    const std::string passed = "the time given has passed";
+    const std::vector<int> ranks = team_.mail.missing_from(&box_);
+    const std::uint64_t sends = unfinished_sends();
+    if (ranks.size() > 1)
+        return fmt::format("the parts of rank {} and {} more have not come: {}", ranks.front(), ranks.size() - 1,
+                           passed);
+    if (ranks.size() == 1) return fmt::format("the part of rank {} has not come: {}", ranks.front(), passed);
+    return sends ? fmt::format("{} long parts have not been taken: {}", sends, passed) : passed;
 }
 
 void call::check_members()

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace onesea::coll {
@@ -80,6 +81,7 @@ class call {
     void wait_for(receive *r, std::uint64_t sends_left);
     bool is_settled(const receive *r, std::uint64_t sends_left) const;
     bool settles_near(int source, const receive *r, std::uint64_t sends_left);
+    std::string what_is_missing() const;
     void check_members();
     void let_transfers_end();
     void tell_others() const;

@@ -186,6 +186,17 @@ std::vector<int> mailbox::give_up(box *b)
     return std::exchange(b->told, true) ? std::vector<int>() : b->neighbours;
 }
 
+std::vector<int> mailbox::missing_from(box *b)
+{
+    std::vector<int> sources;
+    std::lock_guard lock(mutex_);
+    for (const receive &r : b->receives)
+        if (r.state.load(std::memory_order_relaxed) != receive::phase::here) sources.push_back(r.source);
+    std::sort(sources.begin(), sources.end());
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    return sources;
+}
+
 std::vector<int> mailbox::arriving_from(box *b)
 {
     std::vector<int> sources;

@@ -126,6 +126,7 @@ class mailbox {
     std::byte *scratch(box *b, std::size_t bytes); // lives as long as the call and its transfers; throws bad_alloc
     void break_down(box *b, int status, std::string reason); // the first reason stays
     std::vector<int> give_up(box *b);                        // who is to be told of it now
+    std::vector<int> missing_from(box *b);                   // ranks of which posted receives have not all, once each
     std::vector<int> arriving_from(box *b);                  // ranks whose data goes to posted receives,
     std::vector<int> under_way_from(box *b);                 // and those whose data goes anywhere
     void nothing_comes(box *b, int rank);                    // nothing is written any more, see courier

@@ -207,6 +207,21 @@ TEST_F(MailboxTest, a_freed_team_that_broke_keeps_only_memory_that_may_still_be_
     EXPECT_EQ(0u, mail.box_count());
 }
 
+TEST_F(MailboxTest, tells_from_whom_something_is_missing)
+{
+    mail.begin(b, {});
+    for (const auto &[rank, step] : {std::pair(7, 0u), {3, 0u}, {3, 1u}, {5, 0u}})
+        mail.post(b, rank, step, &value, sizeof value);
+    EXPECT_EQ((std::vector<int>{3, 5, 7}), mail.missing_from(b));
+    mail.take_in(7, letter(1, 0), &value, sizeof value);
+    mail.take_in(3, letter(1, 1), &value, sizeof value);
+    receive *arriving = mail.take_in(5, letter(1, 0), nullptr, sizeof value).matched;
+    EXPECT_EQ((std::vector<int>{3, 5}), mail.missing_from(b));
+    mail.arrived(arriving);
+    mail.take_in(3, letter(1, 0), &value, sizeof value);
+    EXPECT_TRUE(mail.missing_from(b).empty());
+}
+
 TEST_F(MailboxTest, of_a_freed_team_that_broke_while_nothing_was_under_way_only_the_name_is_kept)
 {
     mail.begin(b, {});

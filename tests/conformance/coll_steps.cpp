@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <thread>
 
 using namespace proof;
@@ -293,6 +294,9 @@ STEP(140, a_time_limit_ends_a_call_and_the_others_hear_of_it)
     } else {
         CHECK_OK(sea_set_timeout(0.1));
         CHECK_STATUS(SEA_ERR_TIMEOUT, sea_barrier(team));
+        const std::string told = sea_last_error();
+        CHECK(told.find("given up this team") != told.npos || told.find("of rank ") != told.npos);
+        if (t.size == 2) CHECK(told.ends_with(": the part of rank 1 has not come: the time given has passed"));
         CHECK_OK(sea_set_timeout(SEA_FOREVER));
         CHECK_OK(sea_fence_all()); // what tells the others is there, not only under way
         t.sync();
