@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <utility>
 
 namespace onesea::agent {
 namespace {
@@ -32,6 +34,15 @@ std::string names_of_parameters(path_kind path)
     return names;
 }
 
+// As an error says it, however deep or long it is.
+std::string shown(const nlohmann::json &value)
+{
+    constexpr std::size_t most = 40;
+    if (value.is_structured()) return value.is_array() ? "a list" : "an object";
+    const std::string text = value.dump();
+    return text.size() <= most ? text : "a long text";
+}
+
 void read_value(path_kind path, const std::string &name, const nlohmann::json &value, path_tuning *to)
 {
     const std::string field = fmt::format("{}.{}", name_of(path), name);
@@ -40,7 +51,7 @@ void read_value(path_kind path, const std::string &name, const nlohmann::json &v
         throw request_error(fmt::format("'{}' is unknown; {} has {}", field, name_of(path), names_of_parameters(path)));
     if (!value.is_number_unsigned()) // also what is negative or has a fraction
         throw request_error(
-            fmt::format("{} is {}, not a number of bytes in {}..{}", field, value.dump(), p->least, p->most));
+            fmt::format("{} is {}, not a number of bytes in {}..{}", field, shown(value), p->least, p->most));
     const std::string wrong = what_is_wrong(*p, value.get<std::uint64_t>());
     if (!wrong.empty()) throw request_error(fmt::format("{}: {}", field, wrong));
     to->*(p->value) = value.get<std::uint32_t>();
@@ -59,7 +70,7 @@ void check_format(const nlohmann::json &all)
         throw request_error(fmt::format("there is no \"{}\": {}; is it a profile?", format_key, profile_format));
     if (*format != profile_format)
         throw request_error(
-            fmt::format("\"{}\" is {}; this version reads {}", format_key, format->dump(), profile_format));
+            fmt::format("\"{}\" is {}; this version reads {}", format_key, shown(*format), profile_format));
 }
 
 } // namespace
@@ -119,27 +130,70 @@ chosen_profile choose_profile(const std::string &wanted)
 
 namespace {
 
-std::string part_of(const std::string &path) { return path + ".part"; }
-
 [[noreturn]] void cannot_write(const std::string &path, const std::string &why)
 {
     throw request_error(fmt::format("the profile '{}' cannot be written: {}", path, why));
 }
 
-} // namespace
-
-void prepare_profile(const std::string &path)
+void make_folder_of(const std::string &path)
 {
     std::error_code error;
     if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder, error);
     if (error) cannot_write(path, error.message());
     if (fs::exists(path, error) && !fs::is_regular_file(path, error)) cannot_write(path, "it is no regular file");
-    std::ofstream probe(part_of(path), std::ios::binary);
-    probe << std::string(4096, '\n'); // more than any profile has: a full disk is told by what is written
-    probe.close();
-    const int failed = probe ? 0 : errno ? errno : EIO;
-    fs::remove(part_of(path), error);
-    if (failed) cannot_write(path, strerror(failed));
+}
+
+// A file beside the profile that nobody has: another one's, or what a link of that name leads to, is not written to.
+// It goes with this object, unless it was put in the place of the profile.
+class new_file {
+  public:
+    explicit new_file(const std::string &profile) : profile_(profile)
+    {
+        for (int i = 0; fd_ < 0 && i < 100; ++i) {
+            path_ = fmt::format("{}.{}.{}.part", profile, getpid(), i);
+            fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            if (fd_ < 0 && errno != EEXIST) break;
+        }
+        if (fd_ < 0) cannot_write(profile, strerror(errno));
+    }
+    ~new_file()
+    {
+        if (fd_ >= 0) close(fd_);
+        if (!path_.empty()) unlink(path_.c_str());
+    }
+    new_file(const new_file &) = delete;
+    new_file &operator=(const new_file &) = delete;
+
+    // All of it; a full disk may be told by the end only.
+    void write_and_close(std::string_view text)
+    {
+        for (ssize_t n = 0; !text.empty(); text.remove_prefix(std::size_t(n)))
+            if ((n = write(fd_, text.data(), text.size())) < 0) cannot_write(profile_, strerror(errno));
+        if (close(std::exchange(fd_, -1)) != 0) cannot_write(profile_, strerror(errno));
+    }
+
+    // What was there is kept as PATH.old.
+    void replace_profile()
+    {
+        const std::string old = profile_ + ".old";
+        unlink(old.c_str());
+        if (link(profile_.c_str(), old.c_str()) != 0 && errno != ENOENT && rename(profile_.c_str(), old.c_str()) != 0)
+            cannot_write(old, strerror(errno)); // some file systems have no second names
+        if (rename(path_.c_str(), profile_.c_str()) != 0) cannot_write(profile_, strerror(errno));
+        path_.clear();
+    }
+
+  private:
+    std::string profile_, path_;
+    int fd_ = -1;
+};
+
+} // namespace
+
+void prepare_profile(const std::string &path)
+{
+    make_folder_of(path);
+    new_file(path).write_and_close(std::string(4096, '\n')); // more than any profile has, since disks may be full
 }
 
 void write_profile(const std::string &path, const profile &values, const nlohmann::ordered_json &about)
@@ -148,24 +202,11 @@ void write_profile(const std::string &path, const profile &values, const nlohman
     all[format_key] = profile_format;
     all[about_key] = about;
     all.update(to_json(values));
-    const std::string part = part_of(path), old = path + ".old";
-    std::error_code gone;
-    try {
-        if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder);
-        std::ofstream file(part, std::ios::binary);
-        file << all.dump(2) << '\n';
-        file.close();
-        if (!file) {
-            const int error = errno;
-            fs::remove(part, gone);
-            cannot_write(path, strerror(error));
-        }
-        if (fs::exists(path)) fs::copy_file(path, old, fs::copy_options::overwrite_existing);
-        fs::rename(part, path);
-    } catch (const fs::filesystem_error &e) {
-        fs::remove(part, gone);
-        cannot_write(path, e.code().message());
-    }
+    make_folder_of(path);
+    new_file file(path);
+    constexpr auto what_is_no_text = nlohmann::json::error_handler_t::replace; // as a host's name may be
+    file.write_and_close(all.dump(2, ' ', false, what_is_no_text) + '\n');
+    file.replace_profile();
 }
 
 nlohmann::ordered_json to_json(const profile &values)

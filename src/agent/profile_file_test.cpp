@@ -6,7 +6,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -79,8 +82,46 @@ TEST(profile_file, comes_back_as_it_was_and_keeps_the_old_one)
     write_profile(path, second, {});
     EXPECT_EQ(read_profile(path), second);
     EXPECT_EQ(read_profile(path + ".old"), first);
-    EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+    EXPECT_EQ(2, std::distance(std::filesystem::directory_iterator(f.path + "/made/for/it"), {}));
     EXPECT_EQ(profile_from(nlohmann::json(to_json(second))), second);
+}
+
+std::string text_of(const std::string &path)
+{
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(profile_file, writes_to_nobody_elses_file)
+{
+    folder f;
+    const std::string path = f.path + "/p.json", other = f.path + "/other",
+                      guess = fmt::format("{}.{}.0.part", path, getpid());
+    std::ofstream(other) << "theirs";
+    for (const std::string &link : {path + ".part", path + ".old", guess}) std::filesystem::create_symlink(other, link);
+    prepare_profile(path);
+    write_profile(path, {}, {});
+    write_profile(path, {}, {});
+    EXPECT_EQ("theirs", text_of(other));
+    EXPECT_EQ(read_profile(path), profile{});
+    EXPECT_FALSE(std::filesystem::is_symlink(path + ".old"));
+    EXPECT_EQ(read_profile(path + ".old"), profile{});
+    EXPECT_TRUE(std::filesystem::is_symlink(guess));
+}
+
+TEST(profile_file, what_is_deep_or_has_no_end_is_told)
+{
+    const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+    EXPECT_NE(refused(R"({"onesea_profile": )" + deep + "}").find("\"onesea_profile\" is a list;"), std::string::npos);
+    EXPECT_NE(refused(with(R"("shm": {"eager": )" + deep + "}")).find("shm.eager is a list, not"), std::string::npos);
+    EXPECT_NE(refused(with(R"("shm": {"eager": {"a": 1}})")).find("shm.eager is an object, not"), std::string::npos);
+    EXPECT_LT(refused(with(R"("shm": {"eager": ")" + std::string(100'000, 'a') + "\"}")).size(), 200u);
+    try {
+        read_profile("/dev/zero");
+        FAIL();
+    } catch (const request_error &e) {
+        EXPECT_STREQ(e.what(), "the profile '/dev/zero' has more than 16 MiB");
+    }
 }
 
 TEST(profile_file, is_found_where_users_keep_their_settings)

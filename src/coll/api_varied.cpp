@@ -105,8 +105,7 @@ int check_own(const char *function, const team &t, const description &all, const
 
 int check_whole(const char *function, const char *what, const void *buffer, std::size_t bytes)
 {
-    if (bytes > most_bytes)
-        return fail(SEA_ERR_INVALID, "{}: {} bytes are more than any memory holds", function, bytes);
+    if (int s = check_size(function, bytes)) return s;
     if (bytes > 0 && !buffer)
         return fail(SEA_ERR_INVALID, "{}: the {} is null but has {} bytes", function, what, bytes);
     return SEA_OK;

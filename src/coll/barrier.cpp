@@ -11,6 +11,9 @@
 namespace onesea::coll {
 namespace {
 
+// Pieces whose receives are posted before the first one has shown that the members agree about how many there are.
+constexpr std::size_t until_agreed = 1024;
+
 enum step : unsigned { come = 0, go = 1, exchange = 2 };
 
 template <class Member>
@@ -71,10 +74,16 @@ void broadcast(call &c, int root, void *buffer, std::size_t bytes)
     auto size = [&](std::size_t i) { return std::min(piece, bytes - i * piece); };
 
     std::vector<receive *> expected;
-    if (t.parent >= 0)
-        for (std::size_t i = 0; i < pieces; ++i)
+    auto expect_until = [&](std::size_t end) {
+        for (std::size_t i = expected.size(); i < end && !c.broken(); ++i)
             expected.push_back(c.expect(t.parent, unsigned(i), data + i * piece, size(i)));
-    for (std::size_t i = 0; i < pieces; ++i) {
+    };
+    if (t.parent >= 0) {
+        expect_until(std::min(pieces, until_agreed));
+        c.await(expected.empty() ? nullptr : expected.front());
+        expect_until(pieces);
+    }
+    for (std::size_t i = 0; i < pieces && !c.broken(); ++i) {
         if (t.parent >= 0) c.await(expected[i]);
         for (int child : t.children) c.send(child, unsigned(i), data + i * piece, size(i));
     }

@@ -3,12 +3,20 @@
 
 #include "base/error.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace onesea::coll {
 
+int check_size(const char *function, std::size_t bytes)
+{
+    if (bytes <= most_bytes) return SEA_OK;
+    return fail(SEA_ERR_INVALID, "{}: {} bytes are more than any memory holds", function, bytes);
+}
+
 int check_buffers(const char *function, const buffers &b, bool in_place)
 {
+    if (int s = check_size(function, std::max(b.input_bytes, b.output_bytes))) return s;
     if (b.input_bytes > 0 && !b.input)
         return fail(SEA_ERR_INVALID, "{}: the input is null but has {} bytes", function, b.input_bytes);
     if (b.output_bytes > 0 && !b.output)

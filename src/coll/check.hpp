@@ -19,6 +19,7 @@ struct buffers {
     std::size_t output_bytes;
 };
 
+int check_size(const char *function, std::size_t bytes);
 int check_buffers(const char *function, const buffers &b, bool in_place);
 int check_root(const char *function, const team &t, int root);
 // The parts of all members together.

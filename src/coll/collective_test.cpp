@@ -207,6 +207,23 @@ TEST(FailureTest, members_that_disagree_are_all_told)
     }
 }
 
+// Nobody looks at all pieces of it, nor has a receive for each.
+TEST(FailureTest, a_size_that_no_memory_has_is_told_as_any_other_that_is_not_the_roots)
+{
+    for (int n : {2, 17}) {
+        fake::job j(n, 1 + n / 8, 4);
+        j.run([&](int rank, mailbox &m, courier &w) {
+            team t(m, w, world_context, members::of_world(n), rank);
+            long v = 0;
+            const std::size_t bytes = rank == 0 ? 8 : std::size_t(1) << 50;
+            int status = one_call(t, {.what = kind::broadcast, .root = 0, .size = bytes},
+                                  [&](call &c) { broadcast(c, 0, &v, bytes); });
+            if (status == SEA_OK) status = one_call(t, {.what = kind::barrier}, [](call &c) { barrier(c); });
+            EXPECT_EQ(SEA_ERR_INVALID, status) << "rank " << rank << " of " << n;
+        });
+    }
+}
+
 // All give up at the same moment: each tells its neighbours in the tree, not everybody.
 TEST(FailureTest, members_whose_time_is_up_do_not_flood_each_other)
 {

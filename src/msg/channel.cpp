@@ -136,6 +136,8 @@ int run_request(const asking &a, channel_request r)
     if (int s = core::check_started(a.function)) return s;
     if (r.bytes > 0 && !r.memory)
         return fail(SEA_ERR_INVALID, "{}: the memory for {} bytes is null", a.function, r.bytes);
+    if (a.sends && r.bytes > PTRDIFF_MAX)
+        return fail(SEA_ERR_INVALID, "{}: {} bytes are more than any memory has", a.function, r.bytes);
     const bool limited = core::blocking(a.opts) && core::thread_deadline() != never;
     if (limited) r.outcome = std::make_shared<int>(SEA_ERR_TIMEOUT);
     const std::shared_ptr<int> outcome = r.outcome;

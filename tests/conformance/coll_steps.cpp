@@ -3,6 +3,7 @@
 #include "coll_reference.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -280,6 +281,24 @@ STEP(131, who_is_in_another_call_than_all_others_is_told)
     long v = 0;
     CHECK_STATUS(SEA_ERR_INVALID, t.rank == 0 ? sea_broadcast(team, 1, &v, sizeof v) : sea_barrier(team));
     CHECK_OK(sea_set_timeout(SEA_FOREVER));
+    CHECK_OK(sea_team_free(team));
+    CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
+}
+
+STEP(132, sizes_that_no_memory_has_are_refused_or_told)
+{
+    unsigned char byte = 0, other = 0;
+    const std::size_t all = SIZE_MAX, half = SIZE_MAX / 2 + 1;
+    for (std::size_t many : {all, half}) {
+        CHECK_STATUS(SEA_ERR_INVALID, sea_broadcast(SEA_TEAM_WORLD, 0, &byte, many));
+        CHECK_STATUS(SEA_ERR_INVALID, sea_allgather(SEA_TEAM_WORLD, &byte, &other, many));
+        CHECK_STATUS(SEA_ERR_INVALID, sea_scatter(SEA_TEAM_WORLD, 0, &byte, &other, many));
+    }
+    if (t.size == 1) return;
+    sea_team team = SEA_TEAM_NULL;
+    CHECK_OK(sea_team_split(SEA_TEAM_WORLD, 0, 0, &team));
+    int status = sea_broadcast(team, 0, &byte, t.rank == 0 ? 1 : SIZE_MAX / 2);
+    CHECK_STATUS(SEA_ERR_INVALID, status == SEA_OK ? sea_barrier(team) : status);
     CHECK_OK(sea_team_free(team));
     CHECK_OK(sea_barrier(SEA_TEAM_WORLD));
 }

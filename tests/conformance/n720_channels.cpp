@@ -305,6 +305,7 @@ STEP(725, wrong_use_of_channels_is_an_error)
     CHECK_STATUS(SEA_ERR_INVALID, sea_channel_close(c, &o)); // and it is still open
     o.flags = 0;
     CHECK_STATUS(SEA_ERR_INVALID, request(nullptr));
+    if (t.rank == 0) CHECK_STATUS(SEA_ERR_INVALID, sea_channel_send(c, &word, SIZE_MAX / 2 + 1, &o));
     o.after = 0x7fff00000001;
     CHECK_STATUS(SEA_ERR_HANDLE, request(&word));
     o.after = SEA_OP_NONE;
