@@ -114,22 +114,30 @@ LIGHT_STEP(792, receives_that_wait_are_met_while_the_program_computes)
 {
     const couple c(t);
     for (std::size_t bytes : {std::size_t(8), std::size_t(8000), std::size_t(200000)}) {
-        std::vector<unsigned char> data(bytes);
-        sea_counter got{};
-        t.sync();
-        pause_for(0.05);
-        if (c.whole && c.computes) {
-            sea_opts o = without_waiting();
-            o.remote_counter = &got;
-            CHECK_OK(sea_message_receive(world, c.other, tag, data.data(), bytes, nullptr, &o));
-            REQUIRE(comes(reinterpret_cast<const std::uint64_t *>(&got), 1));
-            CHECK_DATA(data.data(), bytes, bytes);
-        } else if (c.whole) {
+        for (const bool counted : {true, false}) { // by an operation, or by a handle without one
+            std::vector<unsigned char> data(bytes);
+            sea_counter got{};
+            sea_message_info info{};
+            sea_op op = SEA_OP_NONE;
+            t.sync();
             pause_for(0.05);
-            fill(data.data(), bytes, bytes);
-            CHECK_OK(sea_message_send(world, c.other, tag, data.data(), bytes, nullptr));
+            if (c.whole && c.computes) {
+                sea_opts o = counted ? without_waiting() : with_handle(&op);
+                if (counted) o.remote_counter = &got;
+                CHECK_OK(sea_message_receive(world, c.other, tag, data.data(), bytes, &info, &o));
+                if (counted)
+                    REQUIRE(comes(reinterpret_cast<const std::uint64_t *>(&got), 1));
+                else
+                    REQUIRE(comes(reinterpret_cast<const std::uint64_t *>(&info.bytes), bytes));
+                CHECK_OK(sea_wait(op, 30));
+                CHECK_DATA(data.data(), bytes, bytes);
+            } else if (c.whole) {
+                pause_for(0.05);
+                fill(data.data(), bytes, bytes);
+                CHECK_OK(sea_message_send(world, c.other, tag, data.data(), bytes, nullptr));
+            }
+            t.sync();
         }
-        t.sync();
     }
 }
 
