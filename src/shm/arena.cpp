@@ -5,6 +5,7 @@
 #include "base/pages.hpp"
 #include "base/resize.hpp"
 #include "shm/heap.hpp"
+#include "shm/ring.hpp"
 #include "shm/segments.hpp"
 
 #include <algorithm>
@@ -56,6 +57,8 @@ void fill(arena_header &h, const arena_plan &plan)
     h.secure = plan.secure;
     h.transport = plan.transport;
     h.tuning = plan.tuning;
+    path_tuning &own = h.tuning.of(path_kind::shm);
+    own.fragment = std::min(own.fragment, std::uint32_t(ring_max_payload(own.window)));
     h.node = plan.node;
     h.nodes = plan.nodes;
     h.rank_capacity = plan.rank_capacity;

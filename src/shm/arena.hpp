@@ -114,7 +114,7 @@ struct arena_plan {
     std::uint64_t heap_bytes = 0; // 0: default_heap_bytes()
     secure_mode secure = secure_mode::auth;
     transport_choice transport = transport_choice::automatic;
-    profile tuning; // legal
+    profile tuning; // legal; the arena's own has no longer fragments inside the node than a ring takes
     std::uint8_t job_id[8] = {};
     std::uint8_t key[key_bytes] = {};
 };

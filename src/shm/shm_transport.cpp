@@ -52,8 +52,7 @@ struct shm_transport::peer {
 
 shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to)
     : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), tuning_(a.header().tuning.of(path_kind::shm)),
-      max_frame_(std::min<std::size_t>(ring_max_payload(a.ring_bytes()), tuning_.fragment)), sink_(to),
-      own_segments_(a.segments(own_slot)), neighbours_(a, own_slot, only_self),
+      sink_(to), own_segments_(a.segments(own_slot)), neighbours_(a, own_slot, only_self),
       own_heap_(neighbours_.heap_at(*slot_of(own_rank_))), own_heap_memory_(a.heap_data(own_slot)),
       peers_(a.header().slots), gone_(a.header().slots)
 {
@@ -162,7 +161,7 @@ bool shm_transport::push_queued(peer &p)
         record &r = p.queued.front();
         const outgoing &m = r.message;
         frame head = m.head;
-        std::size_t room = max_frame_ - m.prefix_bytes;
+        std::size_t room = tuning_.fragment - m.prefix_bytes;
         std::size_t piece = std::min(room, m.bytes - r.sent);
         bool last = r.sent + piece == m.bytes;
         head.position += r.sent;

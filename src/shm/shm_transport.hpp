@@ -22,7 +22,7 @@ class shm_transport final : public transport {
 
     std::uint32_t capabilities() const override;
     bool reach(int rank) const override;
-    std::size_t max_frame(int) const override { return max_frame_; }
+    std::size_t max_frame(int) const override { return tuning_.fragment; }
     const path_tuning &tuning(int) const override { return tuning_; }
     void send(int rank, const outgoing &message) override;
     void flush() override {}
@@ -79,7 +79,6 @@ class shm_transport final : public transport {
     unsigned own_;
     int own_rank_;
     path_tuning tuning_;
-    std::size_t max_frame_;
     sink &sink_;
     segments own_segments_;
     neighbours neighbours_;

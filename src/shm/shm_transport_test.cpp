@@ -178,6 +178,7 @@ TEST_F(ShmTransportTest, carries_long_payloads_whatever_was_tuned)
                 got.insert(got.end(), one.payload.begin(), one.payload.end());
             }
             EXPECT_TRUE(got == big);
+            EXPECT_EQ(at_b_.all[0].payload.size(), a_->tuning(1).fragment) << "what programs are told";
         }
 }
 

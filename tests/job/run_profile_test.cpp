@@ -40,6 +40,15 @@ TEST(run_profile, is_one_per_node_if_it_is_given_again)
     EXPECT_NE(o.err.find("onesea[2] info: loopback: fragment 20000"), std::string::npos) << o.err;
 }
 
+TEST(run_profile, a_job_got_no_longer_fragments_than_its_rings_take)
+{
+    scratch s;
+    const auto file = s.write("p.json", R"({"onesea_profile": 1, "shm": {"window": 16384}})");
+    auto o = onesea({"run", "-n", "2", "--profile", file, ONESEA_COUNTED, "3", "70000"}, "", {"ONESEA_LOG=info"});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_NE(o.err.find("info: shm: fragment 4064, "), std::string::npos) << o.err;
+}
+
 TEST(run_profile, of_the_user_is_found_and_can_be_left_out)
 {
     scratch s;
