@@ -97,7 +97,8 @@ void add_job_options(CLI::App &app, job_request &job, raw_options &raw)
                    "~/.config/onesea/profile.json if it is there. Given again: of the next node")
         ->expected(1)
         ->take_all();
-    app.add_option("--spawn", job.spare, "Ranks that sea_spawn() may add to each node; default: 16")
+    app.add_option("--spawn", job.spare,
+                   "Ranks that sea_spawn() may add to each node, which has 1024 in all at most; default: 16")
         ->check(CLI::Range(0u, shm::max_slots));
     app.add_option("--on-death", raw.on_death, "When a rank fails: kill all (default) or continue");
     app.add_option("--agent-timeout", job.agent_timeout_s,

@@ -91,9 +91,20 @@ int launcher::choose_node(const wished_rank &wish, unsigned *node, std::string *
         *node = *best;
         return SEA_OK;
     }
-    *why = fmt::format("{} has room for another rank: `onesea run --spawn N` makes room for N on each, here it was {}",
-                       wish.node < 0 ? "no node" : fmt::format("node {} no longer", wish.node), request_.spare);
+    *why = no_room(wish.node);
     return SEA_ERR_MEMORY;
+}
+
+// On that node, -1: on any.
+std::string launcher::no_room(int node) const
+{
+    auto [least, most] = std::minmax_element(most_to_come_.begin(), most_to_come_.end());
+    if (node >= 0) least = most = most_to_come_.begin() + node;
+    return fmt::format(
+        "{} has room for another rank: `onesea run --spawn N` makes room for N on each, here it was {}{}",
+        node < 0 ? "no node" : fmt::format("node {} no longer", node),
+        *least == *most ? fmt::format("{}", *most) : fmt::format("{} to {}", *least, *most),
+        *least < request_.spare ? fmt::format(", for a node has at most {} ranks", shm::max_slots) : "");
 }
 
 void launcher::spawn_next()

@@ -55,8 +55,10 @@ launcher::launcher(const job_request &request, placement placed, agent_command c
     input_.emplace(loop_, input_ranks(request_, placed_.ranks.size()),
                    [this](unsigned rank, std::string_view bytes) { send_input(rank, bytes); });
     output_.on_progress([this] { throttle(); });
-    for (const placed_node &n : placed_.nodes)
-        most_on_.push_back(std::min<std::size_t>(n.ranks.size() + request_.spare, shm::max_slots));
+    for (const placed_node &n : placed_.nodes) {
+        most_to_come_.push_back(std::min(request_.spare, shm::max_slots - unsigned(n.ranks.size())));
+        most_on_.push_back(n.ranks.size() + most_to_come_.back());
+    }
     open_stats_file();
     take_over_signals();
 }

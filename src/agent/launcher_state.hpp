@@ -58,6 +58,7 @@ class launcher {
     void take_spawn(unsigned node, const message &m);
     void spawn_next();
     int choose_node(const wished_rank &wish, unsigned *node, std::string *why) const;
+    std::string no_room(int node) const;
     void take_prepared(unsigned node, const message &m);
     void take_placed(unsigned node, const message &m);
     void begin_when_placed();
@@ -143,6 +144,7 @@ class launcher {
     std::set<std::string> failures_told_;
     verdict verdict_;
     std::vector<std::size_t> most_on_;              // ranks, by node, dead ones among them
+    std::vector<unsigned> most_to_come_;            // of them: that many may come while the job runs
     std::vector<bool> gone_;                        // by rank: its end is known
     nlohmann::json ends_ = nlohmann::json::array(); // of ranks, not yet told to the nodes
     stop_ladder stop_;

@@ -245,6 +245,15 @@ TEST(run_spawn, there_is_room_for_as_many_as_was_said)
     EXPECT_EQ(onesea(run_growing({}, {"fill"})).out.substr(0, 34), "16 ranks, then SEA_ERR_MEMORY: sea");
 }
 
+TEST(run_spawn, a_refusal_tells_how_much_room_a_node_had_that_was_nearly_full_at_the_start)
+{
+    auto o = onesea({"run", "--spawn", "20", "-n", "1", ONESEA_GROWING, "fill", ":", "-n", "1015", "true"});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out,
+              "8 ranks, then SEA_ERR_MEMORY: sea_spawn: no node has room for another rank: `onesea run --spawn N` "
+              "makes room for N on each, here it was 8, for a node has at most 1024 ranks\n");
+}
+
 TEST(run_spawn, statistics_tell_of_new_ranks)
 {
     auto o = onesea(run_growing({"--stats"}, {"all", "2"}));
