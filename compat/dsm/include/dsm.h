@@ -26,8 +26,8 @@
  * Threads. Any thread may call any function, except that dsm_init(), dsm_term(), dsm_protect() and dsm_barrier() are
  * called by one thread of a node at a time, and that no other call may be under way during the first three.
  *
- * Fortran. Each function is there as a subroutine of the same name, for the convention that appends an underscore, with
- * the status as an additional last argument; see dsmf.inc.
+ * Fortran. Each function but dsm_local() and dsm_status_name() is there as a subroutine of the same name, for the
+ * convention that appends an underscore, with the status as an additional last argument; see dsmf.inc.
  */
 #ifndef ONESEA_DSM_H
 #define ONESEA_DSM_H
