@@ -5,8 +5,8 @@
  *
  * Tasks are the ranks that the job began with. A target address is any pointer of the target. Every call returns
  * LAPI_SUCCESS (0) or an error number (LAPI_Msg_string() says it in words). Any thread may call anything after
- * LAPI_Init(). PLAPI_x is LAPI_x under a second name, for profilers that put their own LAPI_x before it.
- * docs/lapi.md of Onesea says what differs from the original.
+ * LAPI_Init(). PLAPI_x is LAPI_x under a second name, for profilers that put their own LAPI_x before it; calls of ours,
+ * LAPI_Onesea_x, have none. docs/lapi.md of Onesea says what differs from the original.
  */
 #ifndef LAPI_H
 #define LAPI_H
@@ -232,7 +232,7 @@ typedef enum LAPI_ENUM_ {
     LAPI_LAST_XFER
 } lapi_xfer_type_t;
 
-/* Bits of `flags`; all are accepted and change nothing but BUFFER_BOTH_CONTIGUOUS, which has no meaning here. */
+/* Bits of `flags`; all are accepted and change nothing. */
 #define USE_TGT_VEC_TYPE 0x1u
 #define BUFFER_BOTH_CONTIGUOUS 0x2u
 #define LAPI_USE_BULK_XFER 0x4u

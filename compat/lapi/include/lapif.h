@@ -1,9 +1,10 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! LAPI on Onesea for Fortran 90 and later, free and fixed form: INCLUDE 'lapif.h' after IMPLICIT NONE.
 !
-! Every call is a subroutine with the arguments of the C call and IERROR behind them. Buffers, counters and handles are
-! variables; addresses of other tasks and of handlers are values of INTEGER(KIND=LAPI_ADDR_TYPE), as LAPI_ADDRESS and
-! LAPI_ADDRESS_INIT give them; LAPI_ADDR_NULL stands for a counter or buffer that is not wanted, 0 for such an address.
+! Every call of LAPI's own, and LAPI_ONESEA_SHARED_ALLOC and _FREE, is a subroutine with the arguments of the C call
+! and IERROR behind them. Buffers, counters and handles are variables; addresses of other tasks and of handlers are
+! values of INTEGER(KIND=LAPI_ADDR_TYPE), as LAPI_ADDRESS and LAPI_ADDRESS_INIT give them; LAPI_ADDR_NULL stands for a
+! counter or buffer that is not wanted, 0 for such an address.
       INTEGER, PARAMETER :: LAPI_ADDR_TYPE = 8, LAPI_LONG_TYPE = 8, LAPI_LONG_LONG_TYPE = 8
 
       TYPE LAPI_CNTR_T
