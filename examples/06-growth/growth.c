@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A farm of tasks that takes on workers while it runs, and replaces those that die. Rank 0 keeps the tasks and looks
  * after the workers; everybody else takes tasks out of rank 0's memory. */
+#define _DEFAULT_SOURCE 1 /* usleep(), also in strict C */
 #include "../check.h"
 
 #include <math.h>

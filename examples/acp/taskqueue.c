@@ -4,6 +4,7 @@
  * into the queue. The queue is a list on process 0 that everybody works on; a word there counts the tasks that are not
  * done, and when it is 0 all are finished. At the end process 0 compares sum and number of tasks with the same computed
  * alone. usage: taskqueue [tolerance] */
+#define _DEFAULT_SOURCE 1 /* nanosleep(), also in strict C */
 #include <acp.h>
 #include <math.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
 /* A ring of active messages: a token goes round, and each task's handlers add the task to it and pass it on. The
  * program's main threads only wait. usage: ring [rounds] */
 #include <lapi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,8 @@ int main(int argc, char **argv)
     MUST(LAPI_Qenv(handle, TASK_ID, &me));
     MUST(LAPI_Qenv(handle, NUM_TASKS, &tasks));
     done_at = calloc((size_t)tasks, sizeof *done_at);
-    MUST(LAPI_Addr_set(handle, (void *)arrive, pass_on)); /* a number instead of everybody's address */
-    MUST(LAPI_Address_init(handle, &done, done_at));      /* all have set it when this returns */
+    MUST(LAPI_Addr_set(handle, (void *)(uintptr_t)arrive, pass_on)); /* a number instead of everybody's address */
+    MUST(LAPI_Address_init(handle, &done, done_at));                 /* all have set it when this returns */
     if (me == 0) {
         struct token t = {rounds, 1};
         strcpy(names, " 0");

@@ -63,8 +63,12 @@ strict=(-Wall -Wextra -Wpedantic -Werror -O1)
 "$cc" -std=c11 "${strict[@]}" "$here/user/ring.c" -o "$place/ring_c" $(pkg-config --cflags --libs onesea)
 "$cxx" -std=c++20 "${strict[@]}" "$here/user/ring.cpp" -o "$place/ring_cpp" $(pkg-config --cflags --libs onesea)
 for example in 01-hello/hello 02-ring/ring 03-messages/messages 04-heat/heat 05-updates/updates 06-growth/growth; do
-    "$cc" -std=gnu11 -Wall -Wextra -Werror -O1 "$prefix/share/onesea/examples/$example.c" -o "$place/example" \
+    "$cc" -std=c11 "${strict[@]}" "$prefix/share/onesea/examples/$example.c" -o "$place/example" \
         $(pkg-config --cflags --libs onesea) -lm
+done
+for example in "$prefix"/share/onesea/examples/{acp,dsm,lapi,mmp}/*.c; do
+    "$cc" -std=c11 "${strict[@]}" -fsyntax-only "$example" \
+        $(pkg-config --cflags onesea-acp onesea-dsm onesea-lapi onesea-mmp)
 done
 
 # ---- LAPI: a user's program knows the name of the package, and nothing is exported but its names
