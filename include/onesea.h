@@ -22,7 +22,7 @@
  * otherwise. Handlers of active messages run one at a time, on whichever thread makes progress. Handlers of signals
  * call nothing here; a call is not left by longjmp() or pthread_cancel(): that breaks the process for all its threads.
  *
- * Errors of any call, besides: SEA_ERR_STATE before sea_init() and after sea_finalize(), SEA_ERR_INVALID (null, flags).
+ * Errors of any call, besides: SEA_ERR_INVALID (null, flags), SEA_ERR_STATE outside init..finalize, if not "any time".
  */
 #ifndef ONESEA_H
 #define ONESEA_H
@@ -87,10 +87,10 @@ typedef struct sea_config {
 
 /* Joins the job that the launcher made, or makes a job of one. `config` may be NULL. Not collective; call once, before
  * every other function but those marked "any time". On return the memory of all ranks can be used, also of ranks that
- * have not called it yet. A process that is forked from a rank is no rank: there every call gives SEA_ERR_STATE. One
- * that is forked in a handler ends, as by _exit(0), when it returns from that.
- * A job of one may be tried again after an error. Errors: SEA_ERR_STATE (called already, or a call that failed has used
- * up this rank's way into its job), SEA_ERR_LAUNCH, SEA_ERR_MEMORY, SEA_ERR_SYSTEM. */
+ * have not called it yet. A process that is forked from a rank is no rank: there every call but those gives
+ * SEA_ERR_STATE. One that is forked in a handler ends, as by _exit(0), when it returns from that. A job of one may be
+ * tried again after an error. Errors: SEA_ERR_STATE (called already, or a call that failed has used up this rank's way
+ * into its job), SEA_ERR_INVALID (also heap_bytes above 2^37), SEA_ERR_LAUNCH, SEA_ERR_MEMORY, SEA_ERR_SYSTEM. */
 int sea_init(const sea_config *config);
 
 /* Ends this rank's part: completes its operations, waits for all ranks of the job that live, releases everything. Those
@@ -112,7 +112,7 @@ void sea_abort(int code, const char *text);
 
 /* Limits every blocking call of this thread that has no time-out argument to `seconds`; SEA_FOREVER (the default)
  * removes the limit. A call that runs into it returns SEA_ERR_TIMEOUT; what it had started goes on, but a collective's
- * team has ended then, for all its members (see there). */
+ * team has ended then, for all its members (see there). Any time. */
 #define SEA_FOREVER (-1.0)
 /* Elsewhere a time below 0 that is not SEA_FOREVER has passed, like 0; here it is SEA_ERR_INVALID. */
 int sea_set_timeout(double seconds);
@@ -137,9 +137,9 @@ int sea_node_of(int rank);
 /* 1 if the rank lives, 0 if it has ended; SEA_ERR_RANK. */
 int sea_alive(int rank);
 
-/* Calls fn(rank, status, context) once for every rank that ends without sea_finalize(): `status` is its exit code, or
- * 128 + signal. Runs like a handler of an active message. NULL removes it. Without `--on-death continue` the job ends
- * before the call is of use. Replaces an earlier callback. */
+/* Calls fn(rank, status, context) once for every rank that fails: with a status other than 0, by a signal, or after
+ * sea_init() without sea_finalize(). `status`: its exit code, 1 instead of 0, or 128 + signal. Runs like handlers of
+ * active messages. NULL removes it, another replaces it. Without `--on-death continue` the job ends first. */
 typedef void (*sea_death_fn)(int rank, int status, void *context);
 int sea_on_death(sea_death_fn fn, void *context);
 
@@ -161,7 +161,7 @@ typedef struct sea_spawn_opts {
  * SEA_TEAM_WORLD; sea_team_create() makes teams with it. Its end counts as that of any rank: sea_finalize() waits for
  * it, its failure fails the job. Needs `onesea run`, whose --spawn N says how many may come to a node, 16 if not given.
  * With sea_set_timeout() SEA_ERR_TIMEOUT: the rank may still come. Errors: SEA_ERR_STATE (not launched, or the job is
- * ending), SEA_ERR_INVALID (no such node; a variable without '='; more than 90 KB in all), SEA_ERR_SYSTEM (the program
+ * ending), SEA_ERR_INVALID (no such node; a variable without '='; more than 96 KiB in all), SEA_ERR_SYSTEM (the program
  * is not there or does not start: the text says why), SEA_ERR_MEMORY (no room), SEA_ERR_DEAD (that node's agent has
  * ended), SEA_ERR_TIMEOUT. */
 int sea_spawn(const sea_spawn_opts *opts, int *rank);
@@ -181,26 +181,27 @@ typedef uint64_t sea_addr;
 static inline int sea_addr_rank(sea_addr a) { return (int)(a >> SEA_OFFSET_BITS); }
 static inline uint64_t sea_addr_offset(sea_addr a) { return a & SEA_OFFSET_MASK; }
 
-/* Allocates `bytes` (> 0) of global heap on any rank, from any rank; 64-byte aligned, contents unspecified. One round
- * trip for a rank of another node. Errors: SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_MEMORY (the text says what is left). */
+/* Allocates `bytes` (> 0) of global heap on any rank, by any rank; 64-byte aligned, contents unspecified. One round
+ * trip to other nodes. Errors: SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_MEMORY (its text: what is left). */
 int sea_heap_alloc(int rank, size_t bytes, sea_addr *address);
 
 /* Frees what sea_heap_alloc() gave, from any rank. SEA_NULL is allowed and does nothing. Operations on it must be
- * complete. Later accesses give SEA_ERR_ADDRESS until it is allocated again. Errors: SEA_ERR_ADDRESS (not the start
- * of a live allocation). */
+ * complete. Later accesses give SEA_ERR_ADDRESS until it is allocated again. Errors: SEA_ERR_ADDRESS (not the start of
+ * a live allocation), SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK. */
 int sea_heap_free(sea_addr address);
 
-/* Capacity of a heap and bytes now allocated in it (rounded to 64 each), of any rank. Either output may be NULL. */
+/* Capacity of a heap and bytes now allocated in it (rounded to 64 each), of any rank. Either output may be NULL.
+ * Errors: as sea_heap_alloc(). */
 int sea_heap_usage(int rank, size_t *capacity, size_t *used);
 
 /* The first live allocation of this rank's own heap that starts at `from` (SEA_NULL: the beginning) or behind; SEA_NULL
  * if there is none. So a program finds what it has not freed. Errors: SEA_ERR_ADDRESS (not in this rank's heap). */
 int sea_heap_next(sea_addr from, sea_addr *allocation);
 
-/* Lets others reach `bytes` (> 0) of this process's own memory at `memory`: heap, stack, static, mapped file. The
- * range must stay mapped, and writable, until sea_unregister(). SEA_READ_ONLY: it need not be writable; puts and
- * atomics give SEA_ERR_ACCESS. Ranges may overlap; each registration has its own address. Errors: SEA_ERR_ACCESS (not
- * mapped, or its first or last byte may not be written), SEA_ERR_MEMORY. */
+/* Lets others reach `bytes` (> 0) of this process's own memory at `memory`: heap, stack, static, mapped file. The range
+ * must stay mapped, and writable, until sea_unregister(). SEA_READ_ONLY: it need not be writable; puts and atomics give
+ * SEA_ERR_ACCESS. Ranges may overlap; each registration has its own address. Errors: SEA_ERR_ACCESS (not mapped, or its
+ * first or last byte may not be written), SEA_ERR_MEMORY (also: each takes whole MiB, of which a rank has 2^19). */
 #define SEA_READ_ONLY 1u
 int sea_register(void *memory, size_t bytes, unsigned flags, sea_addr *address);
 
@@ -264,10 +265,8 @@ typedef struct sea_opts {
 /* Counters also add when an operation ends with an error after its call, so that who waits for them goes on; the handle
  * or the fence tells the error. A call that itself returns an error adds to none of its counters, then or later; only
  * after SEA_ERR_TIMEOUT the operation goes on and its counters add. A target counter never adds for what failed: it is
- * not announced there. */
-
-/* A start condition whose operation failed lets the later one fail with the same status. A handle stays valid as a
- * start condition until it is used up; a used-up one counts as complete. */
+ * not announced there. A start condition whose operation failed lets the later one fail with the same status. A handle
+ * stays valid as a start condition until it is used up; a used-up one counts as complete. */
 
 /* *done = 1 and the handle is used up if the operation has completed remotely, else *done = 0; makes progress. Returns
  * the operation's own status when done. Errors: SEA_ERR_HANDLE, here and below also if another thread used it up. */
@@ -306,12 +305,12 @@ int sea_poll(void);
 
 /* ---- Transfers -------------------------------------------------------------------------------------------------- */
 /* All: zero bytes are allowed, check their addresses not at all, and complete at once with their counters. Errors of
- * all: SEA_ERR_ADDRESS, SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_ACCESS, SEA_ERR_HANDLE (bad `after`); on an
- * error found by the call nothing has been written, unless other parts of the same operation were good: pieces, rows of
- * a box, the data before a signal or a target counter. A range lies in one allocation or registration. A long put to
- * another node that leaves one may end with SEA_ERR_ADDRESS and have written what is allocated behind it. Data is not
- * converted. Concurrent access to the same bytes without synchronisation gives any mix of them; aligned 8-byte puts and
- * gets inside a node are not torn. */
+ * all: SEA_ERR_ADDRESS, SEA_ERR_ALIGN (a counter), SEA_ERR_RANK, SEA_ERR_DEAD, SEA_ERR_LINK, SEA_ERR_ACCESS,
+ * SEA_ERR_HANDLE (bad `after`); on an error found by the call nothing has been written, unless other parts of the same
+ * operation were good: pieces, rows of a box, the data before a signal or a target counter. A range lies in one
+ * allocation or registration. A long put to another node that leaves one may end with SEA_ERR_ADDRESS and have written
+ * what is allocated behind it. Data is not converted. Concurrent access to the same bytes without synchronisation gives
+ * any mix of them; aligned 8-byte puts and gets inside a node are not torn. */
 
 /* Writes `bytes` from this process's memory to a global address.
  *
@@ -433,7 +432,7 @@ int sea_raw_get_vector(int rank, const sea_raw_piece *pieces, size_t n, const se
 
 /* ---- Counters --------------------------------------------------------------------------------------------------- */
 
-/* Set and read a counter of this process (or of its node, through sea_local). Atomic; any thread. */
+/* Set and read a counter of this process (or its node: sea_local). Atomic; any thread. All four: SEA_ERR_ALIGN. */
 int sea_counter_set(sea_counter *counter, uint64_t value);
 int sea_counter_get(const sea_counter *counter, uint64_t *value);
 
@@ -475,8 +474,8 @@ int sea_am_register(int id, sea_am_header_fn fn, void *context);
 /* Sends a header (copied at once) and data of any size to a rank, itself included. Local completion: the data buffer
  * may be reused. Remote completion: the handlers have returned. target_counter adds after the completion handler.
  * Messages of one origin run in the order sent if all have SEA_ORDERED; their handlers find what its earlier transfers
- * with SEA_ORDERED wrote, but later transfers do not wait for handlers. Errors: SEA_ERR_RANK, SEA_ERR_DEAD,
- * SEA_ERR_INVALID (header too long, bad number), SEA_ERR_HANDLER. */
+ * with SEA_ORDERED wrote, but later transfers do not wait for handlers. Errors: those of transfers, SEA_ERR_HANDLER,
+ * SEA_ERR_INVALID (header too long, bad number). */
 int sea_am_send(int rank, int id, const void *header, size_t header_bytes, const void *data, size_t data_bytes,
                 const sea_opts *opts);
 
@@ -488,11 +487,12 @@ typedef int32_t sea_team;
 #define SEA_TEAM_WORLD ((sea_team)0) /* the ranks that the job started with */
 
 /* Collective over `team`: members that give the same `color` (>= 0) form a new team, ordered by `key`, then by their
- * number in `team`; a member with a negative color gets SEA_TEAM_NULL. */
+ * number in `team`; a member with a negative color gets SEA_TEAM_NULL. SEA_ERR_MEMORY: also if there are 65,000. */
 int sea_team_split(sea_team team, int color, int key, sea_team *result);
 
 /* Collective over the listed ranks only: a team of `n` different ranks in this order; all give the same list and the
- * same `tag`. Two creations with the same members and tag must not run at once. A new list or tag keeps 60 bytes. */
+ * same `tag`. Two creations with the same members and tag must not run at once. A new list or tag keeps 60 bytes.
+ * Errors: also SEA_ERR_RANK, SEA_ERR_INVALID (the caller is not listed, or a rank twice). */
 int sea_team_create(const int *ranks, int n, int tag, sea_team *result);
 
 /* Forgets a team. Local; no collective of it may be running. Not SEA_TEAM_WORLD. Handles return 2^21 teams later. */
