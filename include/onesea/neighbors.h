@@ -43,9 +43,9 @@ typedef struct sea_neighbor {
 /* Makes a graph; collective over the team. `sources` are the edges that lead to the caller, `targets` those that lead
  * away; either may be NULL if there are none. Several edges between the same two members are told apart by their order.
  * Both ends must name an edge with the same size. The buffers lie in the global heap: 2 x bytes for each source, bytes
- * for each target, rounded up to 64. Fails at all members or at none, unless a member ends, or is given up, or its time
- * passes, meanwhile: then some may have the graph and find that it has failed, and the buffers of those that have not
- * stay allocated. Errors: SEA_ERR_INVALID (no team of the caller,
+ * for each target, rounded up to 64, and some tens of bytes for the graph and each edge. Fails at all members or at
+ * none, unless a member ends, or is given up, or its time passes, meanwhile: then some may have the graph and find that
+ * it has failed, and the buffers of those that have not stay allocated. Errors: SEA_ERR_INVALID (no team of the caller,
  * no such member, a negative number, ends that disagree: the text names the edge), SEA_ERR_MEMORY, SEA_ERR_DEAD,
  * SEA_ERR_LINK, SEA_ERR_TIMEOUT. */
 int sea_neighbors_create(sea_team team, const sea_neighbor *sources, int n_sources, const sea_neighbor *targets,
