@@ -32,15 +32,16 @@ prefix=$place/moved
 mv "$place/first" "$prefix"
 library=$prefix/lib/libonesea.so
 
-for file in include/onesea.h include/onesea/inline.h lib/libonesea.so bin/onesea share/onesea/examples \
+for file in include/onesea.h include/onesea/inline.h lib/libonesea.so bin/onesea \
     lib/pkgconfig/onesea.pc lib/cmake/onesea/onesea-config.cmake share/doc/onesea/LICENSE; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
 [[ -n $(ls "$prefix/libexec/onesea") ]] || fail "libexec/onesea is empty: the benchmark programs are missing"
 
-for link in $(grep -oE '\]\((docs|compat)/[^)#]+' "$prefix/share/doc/onesea/README.md" | cut -c3-); do
-    [[ -e $prefix/share/doc/onesea/$link ]] || fail "README.md leads to $link, which is not installed"
-done
+docs=$prefix/share/doc/onesea examples=$prefix/share/doc/onesea/examples
+while IFS=: read -r page link; do
+    [[ $link == *://* || -e $(dirname "$page")/${link#](} ]] || fail "$page leads to ${link#](}, which is not installed"
+done < <(grep -roE --include='*.md' '\]\([^)# ]+' "$docs")
 
 # ---- the library: its name for the linker, its symbols, no way back into the build tree
 soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
@@ -63,21 +64,21 @@ strict=(-Wall -Wextra -Wpedantic -Werror -O1)
 "$cc" -std=c11 "${strict[@]}" "$here/user/ring.c" -o "$place/ring_c" $(pkg-config --cflags --libs onesea)
 "$cxx" -std=c++20 "${strict[@]}" "$here/user/ring.cpp" -o "$place/ring_cpp" $(pkg-config --cflags --libs onesea)
 for example in 01-hello/hello 02-ring/ring 03-messages/messages 04-heat/heat 05-updates/updates 06-growth/growth; do
-    "$cc" -std=c11 "${strict[@]}" "$prefix/share/onesea/examples/$example.c" -o "$place/example" \
+    "$cc" -std=c11 "${strict[@]}" "$examples/$example.c" -o "$place/example" \
         $(pkg-config --cflags --libs onesea) -lm
 done
-for example in "$prefix"/share/onesea/examples/{acp,dsm,lapi,mmp}/*.c; do
+for example in "$examples"/{acp,dsm,lapi,mmp}/*.c; do
     "$cc" -std=c11 "${strict[@]}" -fsyntax-only "$example" \
         $(pkg-config --cflags onesea-acp onesea-dsm onesea-lapi onesea-mmp)
 done
 
 # ---- LAPI: a user's program knows the name of the package, and nothing is exported but its names
-"$cc" -std=gnu11 -Wall -Wextra -Werror -O1 "$prefix/share/onesea/examples/lapi/counter.c" -o "$place/counter" \
+"$cc" -std=gnu11 -Wall -Wextra -Werror -O1 "$examples/lapi/counter.c" -o "$place/counter" \
     $(pkg-config --cflags --libs onesea-lapi)
 strangers=$(nm -D --defined-only "$prefix/lib/liblapi.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^(P?LAPI_|lapi_|lapinull_$)/) print $3 }')
 [[ -z $strangers ]] || fail "liblapi exports more than LAPI's names: $strangers"
 [[ -e $prefix/include/lapif.h ]] || fail "lapif.h is not installed"
-"$cc" -std=c11 "${strict[@]}" "$prefix/share/onesea/examples/dsm/counter.c" -o "$place/dsm_counter" \
+"$cc" -std=c11 "${strict[@]}" "$examples/dsm/counter.c" -o "$place/dsm_counter" \
     $(pkg-config --cflags --libs onesea-dsm)
 strangers=$(nm -D --defined-only "$prefix/lib/libdsm.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^dsm_/) print $3 }')
 [[ -z $strangers ]] || fail "libdsm exports more than dsm_*: $strangers"
@@ -93,7 +94,7 @@ absent=$(comm -23 <(echo "$declared") <(echo "$exported"))
 "$here/../../compat/acp/tests/commands_test.sh" "$prefix" "$cc" "$cxx"
 
 # ---- MMP
-"$cc" -std=c11 "${strict[@]}" "$prefix/share/onesea/examples/mmp/overlap.c" -o "$place/overlap" \
+"$cc" -std=c11 "${strict[@]}" "$examples/mmp/overlap.c" -o "$place/overlap" \
     $(pkg-config --cflags --libs onesea-mmp) -lm
 strangers=$(nm -D --defined-only "$prefix/lib/libmmp.so" | awk '$2 != "A" { sub(/@.*/, "", $3); if ($3 !~ /^(MP|mp)_/) print $3 }')
 [[ -z $strangers ]] || fail "libmmp exports more than MP_* and mp_*: $strangers"
@@ -104,7 +105,7 @@ strangers=$(nm -D --defined-only "$prefix/lib/libmmp.so" | awk '$2 != "A" { sub(
 builds_and_starts() {
     local folder=$place/$1 example=$2 text=$3 output line
     line=$(grep -m 1 '^cc program\.c' "$here/../../docs/$1.md") || fail "docs/$1.md has no command"
-    mkdir "$folder" && cp "$prefix/share/onesea/examples/$example" "$folder/program.c"
+    mkdir "$folder" && cp "$examples/$example" "$folder/program.c"
     output=$(
         cd "$folder"
         cc() { command "$cc" "$@"; }
@@ -121,7 +122,7 @@ if output=$("$prefix/bin/onesea" bench mmp --quick --case is_s 2>&1 </dev/null);
 [[ $output == *"examples-is-mmp is not in this tree"*"nothing is left to measure"* ]] || fail "bench mmp says '$output'"
 
 # ---- the program of the README, word for word
-sed -n '/^```c$/,/^```$/p' "$prefix/share/doc/onesea/README.md" | sed '1d;$d' >"$place/first.c"
+sed -n '/^```c$/,/^```$/p' "$docs/README.md" | sed '1d;$d' >"$place/first.c"
 "$cc" "${strict[@]}" "$place/first.c" -o "$place/first" $(pkg-config --cflags --libs onesea)
 
 # ---- find_package
