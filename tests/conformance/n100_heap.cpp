@@ -177,8 +177,8 @@ LIGHT_STEP(105, heap_refuses_what_it_did_not_give)
             CHECK(contains(sea_last_error(), std::to_string(peer)));
         }
     }
-    CHECK(sea_heap_free((sea_addr(t.size) << SEA_OFFSET_BITS) + 64) != SEA_OK);
-    CHECK(sea_heap_free(~sea_addr(0)) != SEA_OK);
+    CHECK_STATUS(SEA_ERR_RANK, sea_heap_free((sea_addr(t.size) << SEA_OFFSET_BITS) + 64));
+    CHECK_STATUS(SEA_ERR_RANK, sea_heap_free(~sea_addr(0)));
     CHECK_OK(sea_heap_usage(t.rank, nullptr, nullptr));
 }
 

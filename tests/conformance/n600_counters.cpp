@@ -3,6 +3,7 @@
 #include "places.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <thread>
 
@@ -196,6 +197,19 @@ STEP(604, wrong_counters_are_refused)
     };
     if (right != next) CHECK_STATUS(SEA_ERR_INVALID, put(all[next]));
     CHECK_STATUS(SEA_ERR_ALIGN, put(all[right] + 4));
+    alignas(8) std::array<unsigned char, 16> bytes{};
+    auto *crooked = reinterpret_cast<sea_counter *>(bytes.data() + 4);
+    for (sea_counter *sea_opts::*counter : {&sea_opts::origin_counter, &sea_opts::remote_counter}) {
+        sea_opts o = SEA_OPTS_INIT;
+        o.*counter = crooked;
+        CHECK_STATUS(SEA_ERR_ALIGN, sea_put(all[right], &word, 8, &o));
+        CHECK_STATUS(SEA_ERR_ALIGN, sea_fetch_add8(all[right], 1, nullptr, &o));
+        CHECK_STATUS(SEA_ERR_ALIGN, sea_am_send(int(right), 1, nullptr, 0, nullptr, 0, &o));
+    }
+    CHECK_STATUS(SEA_ERR_ALIGN, sea_counter_set(crooked, 1));
+    CHECK_STATUS(SEA_ERR_ALIGN, sea_counter_get(crooked, &word));
+    CHECK_STATUS(SEA_ERR_ALIGN, sea_counter_wait(crooked, 0, 0));
+    CHECK_STATUS(SEA_ERR_ALIGN, sea_counter_take(crooked, 0, 0));
     t.sync();
     CHECK_EQ(128, not_all(p.memory(), 128, blank));
     t.sync();
