@@ -5,7 +5,7 @@
  * closes every descriptor, as a daemon does, and cannot go on. `receives_into_constants`: rank 0 does, and the sender
  * is not to blame. `without_files`: the ranks start without stdin, stdout and stderr and open these for themselves
  * later. `without_memory`: nothing can be allocated any more, and then it can again. `small_stack`: a thread has
- * little.
+ * little. `exits_at_once`: rank 1 ends with 0 without sea_finalize(), and rank 0 tells what it hears of that.
  */
 #include <onesea.h>
 #include <onesea/message.h>
@@ -199,6 +199,21 @@ static void run_with_small_stack(void)
     free(data);
 }
 
+static void hear_of_death(int rank, int status, void *heard)
+{
+    printf("rank %d has ended, status %d\n", rank, status);
+    must(sea_counter_set(heard, 1) == SEA_OK, "sea_counter_set");
+}
+
+static void exit_at_once(void)
+{
+    sea_counter heard = {0};
+    must(sea_on_death(hear_of_death, &heard) == SEA_OK, "sea_on_death");
+    must(sea_barrier(SEA_TEAM_WORLD) == SEA_OK, "sea_barrier");
+    if (sea_rank() == 1) _exit(0);
+    must(sea_counter_wait(&heard, 1, 10) == SEA_OK, "sea_counter_wait");
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "without_files") == 0) close_standard_files();
@@ -210,6 +225,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "leaves_first") == 0) leave_first(0);
     if (strcmp(argv[1], "leaves_raw_first") == 0) leave_first(1);
     if (strcmp(argv[1], "closes_all") == 0) close_all();
+    if (strcmp(argv[1], "exits_at_once") == 0) exit_at_once();
     if (strcmp(argv[1], "receives_into_constants") == 0) receive_into_constants();
     return sea_finalize() == SEA_OK ? 0 : 1;
 }
