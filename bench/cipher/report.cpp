@@ -4,7 +4,6 @@
 #include "driver/picture.hpp"
 #include "driver/table.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 namespace bench {

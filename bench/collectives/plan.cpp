@@ -6,8 +6,6 @@
 // What more ranks do together no program of two can stand for.
 #include "collectives/plan.hpp"
 
-#include <algorithm>
-
 namespace bench {
 namespace {
 

@@ -11,7 +11,6 @@
 #include "driver/peers.hpp"
 #include "driver/options.hpp"
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <cstdlib>
 #include <filesystem>

@@ -5,8 +5,6 @@
 #include "dsm/lost.h"
 #include "dsm/tcp_server.hpp"
 
-#include "../../compat/dsm/src/error.hpp"
-
 #include <cstring>
 #include <list>
 #include <mutex>

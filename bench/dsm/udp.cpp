@@ -6,19 +6,15 @@
 #include "dsm/lost.h"
 #include "dsm/udp_server.hpp"
 
-#include "../../compat/dsm/src/error.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <list>
 #include <mutex>
 #include <optional>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 
 namespace bench {

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include "driver/process.hpp"
 #include "driver/turns.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 namespace bench {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `onesea bench mmp`. Design: as `onesea bench rma`, everything is measured in turns, one program at a time: ours, then
 // the floors and puts beside it, then the MPIs, on the same two processors.
-#include "agent/hosts.hpp"
 #include "agent/profile_file.hpp"
 #include "driver/command_line.hpp"
 #include "driver/process.hpp"

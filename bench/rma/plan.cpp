@@ -5,8 +5,6 @@
 // woken.
 #include "rma/plan.hpp"
 
-#include <algorithm>
-
 namespace bench {
 namespace {
 

@@ -2,7 +2,6 @@
 #include "tune/report.hpp"
 
 #include "driver/plot.hpp"
-#include "driver/table.hpp"
 #include "onesea.h"
 
 #include <ctime>

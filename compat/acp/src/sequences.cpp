@@ -6,8 +6,6 @@
 
 #include <onesea/data.h>
 
-#include <utility>
-
 namespace acp {
 namespace {
 

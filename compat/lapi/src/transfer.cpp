@@ -6,8 +6,6 @@
 #include "reach.hpp"
 #include "through.hpp"
 
-#include <algorithm>
-
 namespace lapi {
 namespace {
 

@@ -3,7 +3,6 @@
 #include "battery.hpp"
 
 #include <atomic>
-#include <numeric>
 #include <onesea.h>
 #include <thread>
 

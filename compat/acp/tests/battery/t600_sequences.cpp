@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <list>
 
 using namespace battery;
 

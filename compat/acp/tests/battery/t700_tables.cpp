@@ -3,7 +3,6 @@
 #include "battery.hpp"
 #include "random.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
