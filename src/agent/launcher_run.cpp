@@ -175,6 +175,7 @@ void launcher::send_signal(int number)
 void launcher::end_job(bool at_once)
 {
     ending_ = true;
+    maybe_over_ = true; // a rank that was to come does not come now, and perhaps no other lives
     if (!table_sent_) return give_up_start();
     if (!at_once) {
         send_signal(SIGTERM);
@@ -307,6 +308,7 @@ void launcher::ask_to_stop(int number)
         if (!forced_status_) forced_status_ = 128 + number;
         return give_up_start();
     }
+    maybe_over_ = true; // as in end_job()
     if (stop_.times() > 2)
         for (unsigned n = 0; n < nodes_.size(); ++n) give_up_agent(n, "has not killed its ranks yet");
     for (const stop_step &s : steps) {

@@ -342,6 +342,27 @@ static void last_wish(void)
     }
 }
 
+/* Asks for a rank when that of node 1 is dead and its agent has stopped, and ends: no rank is left. */
+static void wish_at_a_silent_agent(int node)
+{
+    const int mine[] = {getpid(), getppid()};
+    int all[2][2], rank;
+    sea_spawn_opts opts = SEA_SPAWN_INIT;
+    const char *arguments[] = {"true", NULL};
+    CHECK(sea_allgather(SEA_TEAM_WORLD, mine, all, sizeof mine) == SEA_OK);
+    if (sea_rank() == 1) pause();
+    CHECK(kill(all[1][0], SIGKILL) == 0);
+    while (sea_alive(1) == 1) usleep(1000);
+    CHECK(kill(all[1][1], SIGSTOP) == 0);
+    opts.arguments = arguments;
+    opts.node = node;
+    CHECK(sea_set_timeout(0.5) == SEA_OK);
+    CHECK(sea_spawn(&opts, &rank) == SEA_ERR_TIMEOUT);
+    printf("asked\n");
+    fflush(stdout);
+    _exit(0);
+}
+
 /* Starts ranks and uses them until something is killed from outside, or for a while; failures are part of it. */
 static void storm(char **argv)
 {
@@ -379,6 +400,7 @@ int main(int argc, char **argv)
     if (strcmp(mode, "last_wish") == 0 && sea_spawner() >= 0)
         printf("rank %d, wished by rank %d\n", sea_rank(), sea_spawner());
     if (strcmp(mode, "replaced") == 0) replaced(atoi(argv[2]));
+    if (strcmp(mode, "wish_at_a_silent_agent") == 0) wish_at_a_silent_agent(atoi(argv[2]));
     if (strcmp(mode, "storm") == 0) storm(argv);
     if (strcmp(mode, "replace") == 0) replace(argv, world);
     if (strcmp(mode, "refused") == 0) refused(argv);

@@ -188,6 +188,65 @@ TEST(run_spawn, one_that_waits_for_a_stopped_agent_makes_no_other_agent_suspect)
     EXPECT_EQ(o.err.find("the agent of node 0"), o.err.npos) << o.err;
 }
 
+// Nothing but the time limit or the user can end such a job: no rank lives.
+class run_spawn_at_a_silent_agent : public testing::TestWithParam<std::string> {
+  protected:
+    static words run(const std::string &node, const words &more = {})
+    {
+        words options{"-n", "2", "--nodes", "2", "--on-death", "continue"};
+        options.insert(options.end(), more.begin(), more.end());
+        return run_growing(options, {"wish_at_a_silent_agent", node});
+    }
+    static void expect_named(const outcome &o)
+    {
+        EXPECT_FALSE(o.timed_out) << o.err;
+        EXPECT_NE(o.err.find("the agent of node 1 (localhost) has not answered for 10 s"), o.err.npos) << o.err;
+        EXPECT_EQ(o.err.find("the agent of node 0"), o.err.npos) << o.err;
+    }
+};
+
+TEST_P(run_spawn_at_a_silent_agent, a_time_limit_ends_the_job)
+{
+    command c(run(GetParam(), {"--timeout", "3"}));
+    ASSERT_TRUE(c.wait_for("asked\n"));
+    auto o = c.wait(30);
+    expect_named(o);
+    EXPECT_EQ(o.status, 124) << o.err;
+    EXPECT_LT(o.seconds, 20);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST_P(run_spawn_at_a_silent_agent, ctrl_c_ends_the_job)
+{
+    command c(run(GetParam()));
+    ASSERT_TRUE(c.wait_for("asked\n"));
+    usleep(500'000); // the launcher hears that nobody lives
+    c.send(SIGINT);
+    auto o = c.wait(30);
+    expect_named(o);
+    EXPECT_EQ(o.status, 137) << "of the rank that died; " << o.err;
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST_P(run_spawn_at_a_silent_agent, that_answers_again_after_ctrl_c_nobody_is_given_up)
+{
+    command c(run(GetParam()));
+    ASSERT_TRUE(c.wait_for("asked\n"));
+    usleep(500'000); // the launcher hears that nobody lives
+    c.send(SIGINT);
+    usleep(1'500'000);
+    for (pid_t agent : c.agents()) kill(agent, SIGCONT);
+    auto o = c.wait(30);
+    EXPECT_FALSE(o.timed_out) << o.err;
+    EXPECT_EQ(o.err.find("the agent of node"), o.err.npos) << o.err;
+    EXPECT_LT(o.seconds, 15);
+    EXPECT_TRUE(c.nothing_left());
+}
+
+// Of the node of the rank that is asked for: what is missing is that node 1 makes it known, or prepares it.
+INSTANTIATE_TEST_SUITE_P(node, run_spawn_at_a_silent_agent, testing::Values("0", "1"),
+                         [](const auto &one) { return "node_" + one.param; });
+
 TEST(run_spawn, what_it_writes_is_told_apart)
 {
     scratch s;
