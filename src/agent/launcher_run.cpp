@@ -386,12 +386,14 @@ std::string launcher::end_text() const
     return text;
 }
 
+std::size_t launcher::undelivered() const { return output_.queued() + (stats_file_ ? stats_file_->queued() : 0); }
+
 // A reader gets everything, however slow he is, if the job has ended by itself. Once somebody has asked for the end he
 // is waited for only while he takes something. Whoever asks now has seen that nothing but the reader is missing.
 void launcher::deliver_output()
 {
     delivering_ = true;
-    std::size_t left = output_.queued();
+    std::size_t left = undelivered();
     bool limited = false;
     for (unsigned idle = 0; left && !reader_abandoned_; ++idle) {
         if (limit_passed_ && !std::exchange(limited, true)) idle = 0;
@@ -399,10 +401,10 @@ void launcher::deliver_output()
         if ((stop_.first_signal() || limited) && idle >= reader_idle_asked) break;
         bool rung = false;
         const auto bell = loop_.after(reader_look_s, [&rung] { rung = true; });
-        while (!rung && output_.queued() && !reader_abandoned_) loop_.run_once();
+        while (!rung && undelivered() && !reader_abandoned_) loop_.run_once();
         loop_.cancel(bell);
-        if (output_.queued() < left) idle = 0;
-        left = output_.queued();
+        if (undelivered() < left) idle = 0;
+        left = undelivered();
     }
     if (!left) return;
     output_.say(fmt::format("{} bytes of output are lost: nobody has read them", left));
@@ -410,19 +412,26 @@ void launcher::deliver_output()
         forced_status_ = stop_.first_signal() ? 128 + stop_.first_signal() : status_timeout;
 }
 
-// Of what the job was to deliver. The status of a rank that failed says more.
-void launcher::something_lost(const std::string &what)
+// Of what the job was to deliver, each loss once. The status of a rank that failed says more.
+void launcher::tell_losses()
 {
-    output_.say(what);
-    if (!forced_status_ && !verdict_.failed()) forced_status_ = status_launcher;
+    std::vector<std::string> losses{output_.file_error()};
+    if (const int error = stats_file_ ? stats_file_->error() : 0)
+        losses.push_back(fmt::format("--stats: '{}' could not be written: {}", request_.stats_file, strerror(error)));
+    for (const std::string &lost : losses) {
+        if (lost.empty() || !failures_told_.insert(lost).second) continue;
+        output_.say(lost);
+        if (!forced_status_ && !verdict_.failed()) forced_status_ = status_launcher;
+    }
 }
 
 int launcher::conclude()
 {
     if (request_.stats && table_sent_) tell_counts();
     if (std::string text = end_text(); !text.empty() && !output_.reader_gone()) output_.say(text);
-    if (std::string lost = output_.file_error(); !lost.empty()) something_lost(lost);
+    tell_losses();
     deliver_output();
+    tell_losses(); // some show only when a reader goes away
     if (forced_status_) return forced_status_;
     if (!verdict_.failed() && verdict_.ended_by_launcher() && stop_.first_signal()) return 128 + stop_.first_signal();
     return verdict_.exit_status();

@@ -66,7 +66,6 @@ launcher::launcher(const job_request &request, placement placed, agent_command c
 launcher::~launcher()
 {
     nodes_.clear();
-    if (stats_file_) fclose(stats_file_);
     if (signal_fd_ < 0) return;
     loop_.forget(signal_fd_);
     close(signal_fd_); // the signals stay blocked: one that comes now must not change the status that is known by now
@@ -220,7 +219,7 @@ void launcher::send_table_when_ready()
     }
     message m = to_message(table);
     output_.begin();
-    if (stats_file_) empty_file(fileno(stats_file_));
+    if (stats_file_) stats_file_->empty();
     for (auto &n : nodes_) n->send(m.head, m.body);
     for (int number : std::exchange(early_signals_, {})) send_signal(number);
     input_->start();

@@ -6,12 +6,12 @@
 #include "agent/input_pump.hpp"
 #include "agent/node_job.hpp"
 #include "agent/node_link.hpp"
+#include "agent/output_file.hpp"
 #include "agent/output_hub.hpp"
 #include "agent/stop_ladder.hpp"
 #include "agent/verdict.hpp"
 #include "observe/report.hpp"
 
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <optional>
@@ -108,8 +108,9 @@ class launcher {
     void lose_agent(unsigned node, const std::string &how);
     bool finished() const;
     void wait_for_agents();
+    std::size_t undelivered() const;
     void deliver_output();
-    void something_lost(const std::string &what);
+    void tell_losses();
     int conclude();
     std::string end_text() const;
     const std::string &host_of(unsigned rank) const { return placed_.nodes[placed_.ranks[rank].node].host; }
@@ -150,7 +151,7 @@ class launcher {
     stop_ladder stop_;
     std::deque<wished_rank> wishes_;
     std::optional<joining> joining_; // one at a time: numbers go up by one everywhere
-    FILE *stats_file_ = nullptr;
+    std::unique_ptr<output_file> stats_file_;
     std::map<int, observe::rank_report> counts_; // by rank
 };
 

@@ -5,9 +5,7 @@
 
 #include "agent/hosts.hpp"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 
 namespace onesea::agent {
@@ -16,12 +14,9 @@ namespace onesea::agent {
 void launcher::open_stats_file()
 {
     if (request_.stats_file.empty()) return;
-    // A pipe by name that nobody reads is no place for it; to wait there for a reader would be no part of a job.
-    const int fd = open(request_.stats_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    stats_file_ = fd < 0 ? nullptr : fdopen(fd, "w");
-    if (!stats_file_)
-        throw request_error(fmt::format("--stats: '{}' cannot be written: {}", request_.stats_file, strerror(errno)));
+    std::string why;
+    stats_file_ = output_file::open(loop_, request_.stats_file, &why);
+    if (!stats_file_) throw request_error(fmt::format("--stats: '{}' cannot be written: {}", request_.stats_file, why));
 }
 
 void launcher::take_counts(unsigned node, const message &m)
@@ -48,9 +43,7 @@ void launcher::tell_counts()
         output_.show(observe::table(job));
         return;
     }
-    const std::string text = observe::to_json(job).dump(1) + "\n";
-    if (fwrite(text.data(), 1, text.size(), stats_file_) == text.size() && fflush(stats_file_) == 0) return;
-    something_lost(fmt::format("--stats: '{}' could not be written: {}", request_.stats_file, strerror(errno)));
+    stats_file_->write(observe::to_json(job).dump(1) + "\n");
 }
 
 } // namespace onesea::agent

@@ -2,17 +2,13 @@
 #include "agent/output_hub.hpp"
 
 #include "agent/hosts.hpp"
-#include "base/log.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 namespace onesea::agent {
@@ -22,15 +18,8 @@ constexpr std::size_t tail_bytes = 2048;
 
 } // namespace
 
-void empty_file(int fd)
-{
-    struct stat info;
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return;
-    if (ftruncate(fd, 0) != 0) log(level::warn, "what a file held before cannot be removed: {}", strerror(errno));
-}
-
 output_hub::output_hub(event_loop &loop, const job_request &request, const placement &placed)
-    : request_(request), placed_(placed),
+    : loop_(loop), request_(request), placed_(placed),
       shown_(!request.quiet || request.output_directory.empty()), lines_{line_merger(placed.ranks.size() > 1 ||
                                                                                      request.tag.any()),
                                                                          line_merger(placed.ranks.size() > 1 ||
@@ -39,12 +28,6 @@ output_hub::output_hub(event_loop &loop, const job_request &request, const place
 {
     if (!request.output_directory.empty()) open_files();
     if (!shown_) tails_.resize(placed.ranks.size());
-}
-
-output_hub::~output_hub()
-{
-    for (int fd : files_)
-        if (fd >= 0) close(fd);
 }
 
 void output_hub::open_files()
@@ -60,10 +43,14 @@ std::string output_hub::open_files_of(std::size_t rank)
 {
     std::string wrong;
     for (const char *kind : {"out", "err"}) {
-        auto path = fmt::format("{}/rank.{}.{}", request_.output_directory, rank, kind);
-        int fd = open(path.c_str(), O_WRONLY | O_CREAT | (begun_ ? O_TRUNC : 0) | O_CLOEXEC, 0666);
-        if (fd < 0 && wrong.empty()) wrong = fmt::format("--output: '{}' cannot be written: {}", path, strerror(errno));
-        files_.push_back(fd);
+        const auto path = fmt::format("{}/rank.{}.{}", request_.output_directory, rank, kind);
+        std::string why;
+        auto file = output_file::open(loop_, path, &why);
+        if (!file && wrong.empty()) wrong = fmt::format("--output: '{}' cannot be written: {}", path, why);
+        if (file && begun_) file->empty();
+        if (file) file->on_progress(progress_);
+        if (file && !file->takes_all()) slow_files_.push_back(files_.size());
+        files_.push_back(std::move(file));
     }
     return wrong;
 }
@@ -71,7 +58,8 @@ std::string output_hub::open_files_of(std::size_t rank)
 void output_hub::begin()
 {
     begun_ = true;
-    for (int fd : files_) empty_file(fd);
+    for (const auto &file : files_)
+        if (file) file->empty();
 }
 
 void output_hub::add_rank()
@@ -82,27 +70,30 @@ void output_hub::add_rank()
     if (std::string wrong = open_files_of(placed_.ranks.size() - 1); file_error_.empty()) file_error_ = wrong;
 }
 
+std::string output_hub::error_of(std::size_t file) const
+{
+    const int error = files_[file] ? files_[file]->error() : 0;
+    if (!error) return {};
+    return fmt::format("output of rank {} is lost: {}: {}", file / 2, request_.output_directory, strerror(error));
+}
+
+// One that still has something to deliver stays open.
 void output_hub::close_file(unsigned rank, int stream)
 {
     if (files_.empty()) return;
-    int &fd = files_[rank * 2 + unsigned(stream) - 1];
-    if (fd >= 0) close(std::exchange(fd, -1));
+    const std::size_t at = rank * 2 + unsigned(stream) - 1;
+    if (file_error_.empty()) file_error_ = error_of(at);
+    if (!files_[at] || files_[at]->queued() > 0) return;
+    files_[at].reset();
+    std::erase(slow_files_, at);
 }
 
 void output_hub::write_file(unsigned rank, int stream, std::string_view bytes)
 {
     if (files_.empty()) return;
-    while (!bytes.empty()) {
-        ssize_t n = write(files_[rank * 2 + unsigned(stream) - 1], bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) {
-            if (file_error_.empty())
-                file_error_ =
-                    fmt::format("output of rank {} is lost: {}: {}", rank, request_.output_directory, strerror(errno));
-            return;
-        }
-        bytes.remove_prefix(std::size_t(n));
-    }
+    const std::size_t at = rank * 2 + unsigned(stream) - 1;
+    if (files_[at]) files_[at]->write(bytes);
+    if (file_error_.empty()) file_error_ = error_of(at);
 }
 
 std::string output_hub::tag(unsigned rank) const
@@ -152,11 +143,18 @@ void output_hub::show(std::string_view lines)
     sinks_[1].write(lines_[1].take());
 }
 
-std::size_t output_hub::queued() const { return sinks_[0].queued() + sinks_[1].queued(); }
+std::size_t output_hub::queued() const
+{
+    std::size_t bytes = sinks_[0].queued() + sinks_[1].queued();
+    for (std::size_t at : slow_files_) bytes += files_[at]->queued();
+    return bytes;
+}
 
 void output_hub::on_progress(const std::function<void()> &fn)
 {
+    progress_ = fn;
     for (byte_sink &s : sinks_) s.on_progress(fn);
+    for (std::size_t at : slow_files_) files_[at]->on_progress(fn);
 }
 
 bool output_hub::reader_gone() const
@@ -167,6 +165,8 @@ bool output_hub::reader_gone() const
 std::string output_hub::file_error() const
 {
     if (!file_error_.empty()) return file_error_;
+    for (std::size_t at : slow_files_)
+        if (std::string lost = error_of(at); !lost.empty()) return lost;
     for (int i = 0; i < 2; ++i)
         if (int error = sinks_[i].error(); error && error != EPIPE)
             return fmt::format("output is lost: {}: {}", i ? "stderr" : "stdout", strerror(error));

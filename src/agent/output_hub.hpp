@@ -4,18 +4,15 @@
 
 #include "agent/byte_sink.hpp"
 #include "agent/lines.hpp"
+#include "agent/output_file.hpp"
 #include "agent/placement.hpp"
 
 namespace onesea::agent {
-
-// What it held before is gone, if it is a regular file.
-void empty_file(int fd);
 
 class output_hub {
   public:
     // Opens the files of --output, and leaves in them what is there. Throws request_error.
     output_hub(event_loop &loop, const job_request &request, const placement &placed);
-    ~output_hub();
 
     void begin();    // the job starts: what the files held before is gone
     void add_rank(); // one more, placed by now; its trouble with files is told by file_error()
@@ -36,13 +33,17 @@ class output_hub {
     std::string open_files_of(std::size_t rank); // "", or what is wrong
     void close_file(unsigned rank, int stream);  // no more comes
     void write_file(unsigned rank, int stream, std::string_view bytes);
+    std::string error_of(std::size_t file) const; // "": none
 
+    event_loop &loop_;
     const job_request &request_;
     const placement &placed_;
     bool shown_, begun_ = false;
     line_merger lines_[2];
     byte_sink sinks_[2];
-    std::vector<int> files_; // rank * 2 + stream - 1; -1: it is closed, or could not be opened
+    std::function<void()> progress_;
+    std::vector<std::unique_ptr<output_file>> files_; // rank * 2 + stream - 1; nullptr: closed, or not to be opened
+    std::vector<std::size_t> slow_files_;             // those of them that may have something queued
     std::string file_error_;
     std::vector<std::string> tails_; // end of each rank's stderr if that is not shown
 };

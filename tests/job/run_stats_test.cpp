@@ -3,11 +3,13 @@
 #include "command.hpp"
 
 #include <csignal>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace job_test {
 namespace {
@@ -177,6 +179,43 @@ TEST(run_stats, a_file_that_cannot_be_written_is_named_before_anything_starts)
     o = onesea({"run", "--stats=/dev/full", "true"});
     EXPECT_EQ(o.status, 125);
     EXPECT_NE(o.err.find("/dev/full"), std::string::npos) << o.err;
+}
+
+TEST(run_stats, a_pipe_that_somebody_reads_gets_them)
+{
+    auto o = onesea({"run", "--stats=/dev/stdout", "-n", "9", "true"});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_TRUE(nlohmann::json::parse(o.out, nullptr, false).is_object()) << o.out;
+    scratch s;
+    const std::string script =
+        s.write("read.sh", fmt::format("{} run --stats=/dev/fd/3 -n 250 true 3>&1 | (sleep 1; cat)\n", ONESEA_COMMAND));
+    o = onesea({"run", "sh", script});
+    EXPECT_GT(o.out.size(), 65'536u) << "a pipe takes all, so nothing was tested";
+    EXPECT_TRUE(nlohmann::json::parse(o.out, nullptr, false).is_object()) << o.out;
+}
+
+TEST(run_stats, a_pipe_that_is_not_read_holds_up_neither_time_limits_nor_signals)
+{
+    scratch s;
+    const std::string pipe = s.path("pipe");
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(reader, 0);
+    const words line{"run", "--stats=" + pipe, "-n", "250", "true"};
+    words limited = line;
+    limited.insert(limited.begin() + 1, {"--timeout", "2"});
+    command first(limited);
+    auto o = first.wait(30);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_EQ(o.status, 124) << o.err;
+    EXPECT_NE(o.err.find("bytes of output are lost: nobody has read them"), o.err.npos) << o.err;
+    command second(line);
+    sleep(2);
+    second.send(SIGTERM);
+    o = second.wait(30);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_EQ(o.status, 143) << o.err;
+    close(reader);
 }
 
 // The JSON of this job is longer than what stdio keeps before it writes.

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <sstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace job_test {
@@ -138,6 +140,79 @@ TEST(run_streams, a_start_that_fails_leaves_the_files_of_the_run_before)
     EXPECT_EQ(s.read("out/rank.0.out"), "precious\n");
     ASSERT_EQ(onesea({"run", "--quiet", "--output", s.path("out"), "-n", "1", "echo", "new"}).status, 0);
     EXPECT_EQ(s.read("out/rank.0.out"), "new\n");
+}
+
+struct pipe_by_name {
+    explicit pipe_by_name(const std::string &path) : made(mkfifo(path.c_str(), 0600) == 0), path_(path) {}
+    ~pipe_by_name()
+    {
+        if (reader >= 0) close(reader);
+    }
+    void open_and_read_nothing()
+    {
+        reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        ASSERT_GE(reader, 0);
+    }
+    const bool made;
+    int reader = -1;
+
+  private:
+    const std::string path_;
+};
+
+TEST(run_streams, a_pipe_among_the_files_that_nobody_reads_is_named_before_anything_starts)
+{
+    scratch s;
+    s.write("out/other", "");
+    const pipe_by_name pipe(s.path("out/rank.0.err"));
+    ASSERT_TRUE(pipe.made);
+    command c({"run", "--output", s.path("out"), "touch", s.path("started")});
+    auto o = c.wait(10);
+    EXPECT_FALSE(o.timed_out);
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("/rank.0.err' cannot be written: nobody reads it"), o.err.npos) << o.err;
+    EXPECT_NE(access(s.path("started").c_str(), F_OK), 0);
+}
+
+TEST(run_streams, a_pipe_among_the_files_gets_all_when_it_is_read)
+{
+    scratch s;
+    s.write("out/other", "");
+    const pipe_by_name pipe(s.path("out/rank.1.out"));
+    ASSERT_TRUE(pipe.made);
+    const std::string script = s.write(
+        "read.sh", fmt::format("(sleep 0.5; cat) <{} | wc -c & exec 3>{}\n"
+                               "{} run -n 2 --quiet --output {} head -c 9000000 /dev/zero; exec 3>&-; wait\n",
+                               s.path("out/rank.1.out"), s.path("out/rank.1.out"), ONESEA_COMMAND, s.path("out")));
+    auto o = onesea({"run", "sh", script});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.out, "9000000\n");
+    EXPECT_EQ(s.read("out/rank.0.out").size(), 9'000'000u);
+}
+
+TEST(run_streams, a_pipe_among_the_files_that_is_not_read_holds_up_neither_time_limits_nor_signals)
+{
+    scratch s;
+    s.write("out/other", "");
+    pipe_by_name pipe(s.path("out/rank.0.out"));
+    ASSERT_TRUE(pipe.made);
+    pipe.open_and_read_nothing();
+    for (const char *bytes : {"1000000", "50000000"}) {
+        command limited(
+            {"run", "--timeout", "1", "--quiet", "--output", s.path("out"), "head", "-c", bytes, "/dev/zero"});
+        auto o = limited.wait(30);
+        EXPECT_FALSE(o.timed_out) << bytes;
+        EXPECT_EQ(o.status, 124) << o.err;
+        EXPECT_NE(o.err.find("bytes of output are lost: nobody has read them"), o.err.npos) << o.err;
+
+        command asked(
+            {"run", "--quiet", "--output", s.path("out"), "sh", "-c", "head -c $0 /dev/zero; echo x >&2", bytes});
+        sleep(1);
+        asked.send(SIGTERM);
+        o = asked.wait(30);
+        EXPECT_FALSE(o.timed_out) << bytes;
+        EXPECT_EQ(o.status, 143) << o.err;
+    }
 }
 
 TEST(run_streams, a_quiet_jobs_last_words_are_shown_when_it_fails)
