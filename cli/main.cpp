@@ -114,7 +114,7 @@ int main(int argc, char **argv)
         onesea::tell("onesea: {}\n", e.what());
         return e.code;
     } catch (const std::exception &e) {
-        onesea::tell("onesea: {}\n", e.what());
+        onesea::tell("onesea: {}\n", onesea::agent::printable(e.what()));
         return 125;
     }
 }

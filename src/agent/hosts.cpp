@@ -37,6 +37,7 @@ void check_name(std::string_view name)
     if (name.empty()) throw request_error("a host name is missing");
     // A name that looks like an option would be one to ssh.
     if (name.front() == '-') throw request_error(fmt::format("'{}' is not a host name", name));
+    if (printable(name) != name) throw request_error(fmt::format("'{}' is not a host name", name));
     for (char c : name)
         if (static_cast<unsigned char>(c) <= ' ' ||
             std::string_view("\"'`$;&|<>(){}\\,=").find(c) != std::string_view::npos)

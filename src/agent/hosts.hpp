@@ -3,6 +3,7 @@
 #pragma once
 
 #include "agent/job.hpp"
+#include "agent/printable.hpp"
 
 #include <stdexcept>
 #include <string_view>
@@ -11,7 +12,11 @@ namespace onesea::agent {
 
 // A request that cannot be carried out. The text names the thing; `code` is the launcher's exit status.
 struct request_error : std::runtime_error {
-    explicit request_error(const std::string &text, int exit_code = 125) : std::runtime_error(text), code(exit_code) {}
+    // It may name what stands in a file or was said by an agent.
+    explicit request_error(const std::string &text, int exit_code = 125)
+        : std::runtime_error(printable(text)), code(exit_code)
+    {
+    }
     int code;
 };
 

@@ -53,6 +53,15 @@ TEST(hostfile, wrong_line_is_named_with_file_and_number)
     EXPECT_NE(refused("a:2 slots=3").find("twice"), std::string::npos);
     EXPECT_NE(refused("a b c").find("'b c'"), std::string::npos);
     EXPECT_NE(refused("-a").find("hosts.txt:1"), std::string::npos);
+    EXPECT_NE(refused("a\xff"
+                      "b")
+                  .find("'a.b' is not a host name"),
+              std::string::npos);
+    EXPECT_NE(refused("a\xc2\x9b"
+                      "b")
+                  .find("'a..b' is not a host name"),
+              std::string::npos);
+    EXPECT_NE(refused("a\x1b[2J").find("'a.[2J' is not a host name"), std::string::npos);
     EXPECT_NE(refused("# nothing\n").find("no host"), std::string::npos);
 }
 

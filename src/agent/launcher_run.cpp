@@ -12,6 +12,7 @@
 #include "agent/address.hpp"
 #include "agent/descendants.hpp"
 #include "agent/environment.hpp"
+#include "agent/printable.hpp"
 #include "agent/profile_file.hpp"
 #include "agent/urgency.hpp"
 #include "base/log.hpp"
@@ -69,7 +70,7 @@ void launcher::received(unsigned node, message &m)
     if (type == "counts") return take_counts(node, m);
     if (type == "hello") return take_hello(node, m);
     if (type == "ready") return take_ready(node, m);
-    if (type == "failed") return node_failed(node, m.head.at("text").get<std::string>(), m.head.at("code").get<int>());
+    if (type == "failed") return take_failed(node, m);
     if (type == "warning") return take_warning(node, m);
     if (type == "done") return void(nodes_[node]->done = true);
     if (type == "spawn") return take_spawn(node, m);
@@ -77,13 +78,19 @@ void launcher::received(unsigned node, message &m)
     if (type == "placed") return take_placed(node, m);
     if (type == "begun" || type == "unbegun") return take_begun(node, m);
     if (type != "here" && type != "started") // that it lives is all they tell
-        throw request_error(fmt::format("it said '{}', which no agent says", type));
+        throw request_error(fmt::format("it said '{}', which no agent says", printable(type, 80)));
 }
 
 void launcher::take_warning(unsigned node, const message &m)
 {
-    const auto text = m.head.at("text").get<std::string>();
+    const std::string text = text_for_people(m);
     if (!request_.quiet) output_.say(fmt::format("{}: {}", placed_.nodes[node].host, text));
+}
+
+void launcher::take_failed(unsigned node, const message &m)
+{
+    const int code = m.head.at("code").get<int>();
+    node_failed(node, text_for_people(m), code > 0 && code < 256 ? code : status_launcher);
 }
 
 // An agent speaks of its own ranks alone.

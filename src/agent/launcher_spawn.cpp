@@ -133,7 +133,7 @@ void launcher::spawn_next()
 void launcher::take_prepared(unsigned node, const message &m)
 {
     if (!joining_ || joining_->at != joining::phase::preparing || joining_->node != node) return;
-    if (m.type() == "unprepared") return end_spawn(SEA_ERR_SYSTEM, m.head.at("text").get<std::string>());
+    if (m.type() == "unprepared") return end_spawn(SEA_ERR_SYSTEM, text_for_people(m));
     if (stopping()) return end_spawn(SEA_ERR_STATE, "the job is ending");
     const unsigned rank = unsigned(placed_.ranks.size());
     placed_node &place = placed_.nodes[node];
@@ -176,7 +176,7 @@ void launcher::take_begun(unsigned node, const message &m)
     if (!joining_ || joining_->at != joining::phase::starting || joining_->node != node) return;
     if (m.type() == "begun") return end_spawn(SEA_OK, "");
     never_started();
-    end_spawn(SEA_ERR_SYSTEM, m.head.at("text").get<std::string>());
+    end_spawn(SEA_ERR_SYSTEM, text_for_people(m));
 }
 
 void launcher::end_placing()

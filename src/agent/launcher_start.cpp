@@ -113,9 +113,12 @@ void launcher::limit_start(unsigned seconds_left)
         loop_.after(1, [this, seconds_left] { limit_start(seconds_left - 1); });
         return;
     }
-    for (unsigned i = 0; i < nodes_.size(); ++i)
-        if (!nodes_[i]->ready)
-            node_failed(i, fmt::format("it did not answer within {} s", start_limit_s), status_launcher);
+    const bool waiting_here = !jobs_sent_; // those here for an address that another host was to tell
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        if (nodes_[i]->ready || (waiting_here && placed_.nodes[i].local)) continue;
+        const std::string who = placed_.nodes[i].local ? fmt::format("the agent of node {}", i) : "it";
+        node_failed(i, fmt::format("{} did not answer within {} s", who, start_limit_s), status_launcher);
+    }
 }
 
 node_program launcher::program_for(const placed_node &place, const program &p) const

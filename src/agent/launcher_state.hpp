@@ -91,6 +91,7 @@ class launcher {
     void ranks_lost(unsigned node);
     void tell_ends();
     void take_warning(unsigned node, const message &m);
+    void take_failed(unsigned node, const message &m);
     void take_output(unsigned node, const message &m);
     void throttle();
     void send_input(unsigned rank, std::string_view bytes);

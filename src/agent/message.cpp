@@ -3,6 +3,8 @@
 // starts is the usual reason for a stream that is none, and is shown to the user.
 #include "agent/message.hpp"
 
+#include "agent/printable.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@ constexpr std::size_t prefix_bytes = 12;
 constexpr std::uint32_t most_head = 64u << 20; // a table of a million ranks
 constexpr std::uint32_t most_body = 16u << 20;
 constexpr std::size_t shown_bytes = 80;
+constexpr int most_depth = 16; // of values in values; each level that is begun costs memory, and a byte begins one
 
 void put_u32(std::string &to, std::size_t n)
 {
@@ -27,11 +30,17 @@ std::uint32_t get_u32(std::string_view from)
     return n;
 }
 
-std::string printable(std::string_view bytes)
+struct too_deep {};
+
+// Numbers that are too large for an integer are read as fractions, and no fraction fits where numbers go.
+nlohmann::json parse(std::string_view text, bool *integers)
 {
-    std::string text;
-    for (char c : bytes.substr(0, std::min(bytes.size(), shown_bytes))) text += c >= ' ' && c < 127 ? c : '.';
-    return text;
+    auto look = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json &value) {
+        if (depth > most_depth) throw too_deep();
+        *integers &= !value.is_number_float();
+        return true;
+    };
+    return nlohmann::json::parse(text, look, false);
 }
 
 } // namespace
@@ -49,6 +58,8 @@ std::string encode(const nlohmann::json &head, std::string_view body)
     out += body;
     return out;
 }
+
+std::string text_for_people(const message &m) { return printable(m.head.at("text").get_ref<const std::string &>()); }
 
 std::string text_of(std::string_view bytes)
 {
@@ -113,24 +124,28 @@ decoder::outcome decoder::next(message *result)
     std::string_view rest = std::string_view(buffer_).substr(start_);
     std::string_view mark = rest.substr(0, magic.size());
     if (mark != magic.substr(0, mark.size()))
-        return damaged(fmt::format(
-            "unexpected text '{}'; does a start-up file of the login shell there write to stdout?", printable(rest)));
+        return damaged(
+            fmt::format("unexpected text '{}'; does a start-up file of the login shell there write to stdout?",
+                        printable(rest, shown_bytes)));
     if (rest.size() < prefix_bytes) return outcome::incomplete;
     std::uint32_t head = get_u32(rest.substr(4)), body = get_u32(rest.substr(8));
     if (head > most_head || body > most_body)
         return damaged(fmt::format("a message of {} and {} bytes is too long", head, body));
     if (rest.size() < prefix_bytes + std::size_t(head) + body) return outcome::incomplete;
-    bool integers = true; // what is too large for one is read as a fraction, and no fraction fits where numbers go
-    auto look = [&](int, nlohmann::json::parse_event_t, nlohmann::json &value) {
-        integers &= !value.is_number_float();
-        return true;
+    const std::string_view text = rest.substr(prefix_bytes, head);
+    const auto refused = [&](std::string_view why) {
+        return damaged(fmt::format("a message {}: '{}'", why, printable(text, shown_bytes)));
     };
-    auto parsed = nlohmann::json::parse(rest.substr(prefix_bytes, head), look, false);
-    if (!integers)
-        return damaged(fmt::format("a message with a number that is no integer, or is too large: '{}'",
-                                   printable(rest.substr(prefix_bytes, head))));
+    bool integers = true;
+    nlohmann::json parsed;
+    try {
+        parsed = parse(text, &integers);
+    } catch (const too_deep &) {
+        return refused("that is nested too deeply");
+    }
+    if (!integers) return refused("with a number that is no integer, or is too large");
     if (!parsed.is_object() || !parsed.contains("type") || !parsed["type"].is_string())
-        return damaged(fmt::format("a message without a type: '{}'", printable(rest.substr(prefix_bytes, head))));
+        return refused("without a type");
     result->head = std::move(parsed);
     result->body = rest.substr(prefix_bytes + head, body);
     start_ += prefix_bytes + std::size_t(head) + body;

@@ -25,6 +25,9 @@ struct message {
 
 std::string encode(const nlohmann::json &head, std::string_view body = {});
 
+// The "text" of a message, as one line.
+std::string text_for_people(const message &m);
+
 // Arguments, variables and directories are bytes, and a JSON text is characters: each byte travels as the character of
 // its number. The ways back throw nlohmann::json::exception if it is no such text.
 std::string text_of(std::string_view bytes);

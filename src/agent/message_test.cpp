@@ -52,19 +52,47 @@ TEST(message, every_truncation_is_incomplete_and_never_wrong)
     }
 }
 
+std::string framed(const std::string &head)
+{
+    std::string text = encode({{"type", "x"}});
+    text.resize(4);
+    for (std::size_t n : {head.size(), std::size_t(0)})
+        for (unsigned i = 0; i < 4; ++i) text += char(n >> (8 * i));
+    return text + head;
+}
+
 TEST(message, numbers_that_are_no_integers_or_too_large_are_refused)
 {
     for (const char *number : {"1.5", "55E36", "123456789012345678901234567890", "-1e400"}) {
         const std::string head = fmt::format(R"({{"type":"table","nodes":[["127.0.0.1",{},4]]}})", number);
-        std::string text = encode({{"type", "x"}});
-        text.resize(4);
-        for (std::size_t n : {head.size(), std::size_t(0)})
-            for (unsigned i = 0; i < 4; ++i) text += char(n >> (8 * i));
         decoder d;
-        d.feed(text + head);
+        d.feed(framed(head));
         message m;
         EXPECT_EQ(d.next(&m), outcome::damaged) << number;
     }
+}
+
+TEST(message, what_is_nested_too_deeply_is_refused)
+{
+    for (const char *level : {"[", R"({"a":)"}) {
+        std::string head = R"({"type":)";
+        for (int i = 0; i < 1'000'000; ++i) head += level;
+        decoder d;
+        d.feed(framed(head));
+        message m;
+        EXPECT_EQ(d.next(&m), outcome::damaged);
+        EXPECT_NE(d.error().find("nested too deeply"), std::string::npos) << d.error();
+        EXPECT_LT(d.error().size(), 300u);
+    }
+}
+
+TEST(message, text_for_people_is_one_line_without_commands_for_a_terminal)
+{
+    decoder d;
+    d.feed(framed(R"({"type":"warning","text":"a\nonesea: b\u001b[2J"})"));
+    message m;
+    ASSERT_EQ(d.next(&m), outcome::complete);
+    EXPECT_EQ(text_for_people(m), "a.onesea: b.[2J");
 }
 
 TEST(message, text_of_a_login_shell_is_shown)

@@ -5,6 +5,7 @@
 #include "agent/node_link.hpp"
 
 #include "agent/hosts.hpp"
+#include "agent/printable.hpp"
 #include "agent/start.hpp"
 
 #include <array>
@@ -125,7 +126,7 @@ std::string node_link::error_text() const
 {
     std::string text = error_text_;
     while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-    return text;
+    return printable_lines(text);
 }
 
 void node_link::stop_connecting() const

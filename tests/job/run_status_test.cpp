@@ -159,11 +159,24 @@ TEST(run_status, a_talking_login_shell_is_told_apart)
     EXPECT_NE(o.err.find("Welcome, friend"), std::string::npos) << o.err;
 }
 
-// Its agent is a real one; the shell says something in between.
-TEST(run_status, an_agent_that_speaks_of_what_is_not_its_own_loses_its_ranks_alone)
+// A job of two ranks, the second on another host. Its agent is a real one; the shell says something in between.
+outcome run_beside(const std::string &head, const std::vector<std::string> &options)
 {
     scratch s;
     const std::string own = ONESEA_COMMAND, prefix = own.substr(0, own.rfind("/bin/"));
+    const std::string said = fmt::format("SEA1\\{:03o}\\0\\0\\0\\0\\0\\0\\0%s", head.size());
+    const std::string shell = s.write("shell",
+                                      "#!/bin/sh\nexec 3<&0\nshift\nsh -c \"$1\" <&3 &\nsleep 0.7\nprintf '" + said +
+                                          "' '" + head + "'\nwait\n",
+                                      true);
+    std::vector<std::string> line{"run", "--host", "localhost,far.invalid", "--prefix", prefix, "-n", "2"};
+    line.insert(line.begin() + 1, options.begin(), options.end());
+    line.insert(line.end(), {"sh", "-c", "sleep 1.5; echo $ONESEA_RANK goes on"});
+    return onesea(line, "", {"ONESEA_RSH=" + shell, "SSH_CONNECTION=127.0.0.1 1 127.0.0.1 2"});
+}
+
+TEST(run_status, an_agent_that_speaks_of_what_is_not_its_own_loses_its_ranks_alone)
+{
     const struct {
         std::string head, told;
     } cases[] = {
@@ -171,20 +184,49 @@ TEST(run_status, an_agent_that_speaks_of_what_is_not_its_own_loses_its_ranks_alo
         {R"({"type":"exit","rank":0})", "it spoke of rank 0, which is not on node 1"},
         {R"({"type":"output","rank":5,"stream":1})", "it spoke of rank 5, which is not on node 1"},
         {R"({"type":"hullo"})", "it said 'hullo', which no agent says"},
+        {R"({"type":"\u001b[2J\nonesea: all is well"})", "it said '.[2J.onesea: all is well', which no agent says"},
     };
     for (const auto &c : cases) {
-        const std::string said = fmt::format("SEA1\\{:03o}\\0\\0\\0\\0\\0\\0\\0%s", c.head.size());
-        const std::string shell = s.write("shell",
-                                          "#!/bin/sh\nexec 3<&0\nshift\nsh -c \"$1\" <&3 &\nsleep 0.7\nprintf '" +
-                                              said + "' '" + c.head + "'\nwait\n",
-                                          true);
-        auto o = onesea({"run", "--on-death", "continue", "--host", "localhost,far.invalid", "--prefix", prefix, "-n",
-                         "2", "sh", "-c", "sleep 1.5; echo $ONESEA_RANK goes on"},
-                        "", {"ONESEA_RSH=" + shell, "SSH_CONNECTION=127.0.0.1 1 127.0.0.1 2"});
+        auto o = run_beside(c.head, {"--on-death", "continue"});
         EXPECT_EQ(o.status, 137) << o.err;
         EXPECT_EQ(o.out, "0 goes on\n");
         EXPECT_NE(o.err.find(c.told), o.err.npos) << o.err;
     }
+}
+
+TEST(run_status, what_an_agent_says_is_one_line_on_the_terminal)
+{
+    auto o = run_beside(R"({"type":"warning","text":"x\u001b[2J\nonesea: rank 0 failed"})", {});
+    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(o.err, "onesea: far.invalid: x.[2J.onesea: rank 0 failed\n");
+}
+
+TEST(run_status, an_agent_that_fails_with_the_status_0_is_no_success)
+{
+    auto o = run_beside(R"({"type":"failed","text":"no more","code":0})", {});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("host far.invalid: no more\n"), o.err.npos) << o.err;
+}
+
+TEST(run_status, a_host_that_says_nothing_at_the_start_is_the_only_one_that_is_named)
+{
+    scratch s;
+    const std::string shell = s.write("silent", "#!/bin/sh\nexec sleep 300\n", true);
+    auto o = onesea({"run", "-n", "2", "--host", "localhost,far.invalid", "true"}, "", {"ONESEA_RSH=" + shell});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_EQ(o.err, "onesea: host far.invalid: it did not answer within 30 s\n");
+}
+
+TEST(run_status, what_a_file_names_is_one_line_on_the_terminal)
+{
+    scratch s;
+    auto o = onesea({"run", "--hostfile", s.write("hosts", "here\n\x1b[2J\n"), "true"});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_NE(o.err.find("hosts:2: '.[2J' is not a host name"), o.err.npos) << o.err;
+    o = onesea({"run", "--profile", s.write("p.json", "{\"a\\u001b[2J\\nb\":1}"), "true"});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_EQ(o.err.find('\x1b'), o.err.npos) << o.err;
+    EXPECT_EQ(o.err.find('\n'), o.err.size() - 1) << o.err;
 }
 
 TEST(run_status, many_ranks_start_and_end)
