@@ -26,7 +26,7 @@ void launcher::take_counts(unsigned node, const message &m)
     auto [place, first] = counts_.try_emplace(part.rank);
     observe::rank_report &report = place->second;
     if (first) {
-        report = {part.rank, node, placed_.nodes[node].host, std::move(part)};
+        report = {part.rank, node, placed_.nodes[node].host, std::move(part), false};
     } else if (report.node == node) { // a rank is of one node
         auto &pairs = report.page->pairs;
         pairs.insert(pairs.end(), part.pairs.begin(), part.pairs.end());
@@ -36,8 +36,10 @@ void launcher::take_counts(unsigned node, const message &m)
 void launcher::tell_counts()
 {
     observe::job_report job;
-    for (unsigned r = 0; r < placed_.ranks.size(); ++r)
-        counts_.try_emplace(int(r), observe::rank_report{int(r), placed_.ranks[r].node, host_of(r), std::nullopt});
+    for (unsigned r = 0; r < placed_.ranks.size(); ++r) {
+        const unsigned node = placed_.ranks[r].node;
+        counts_.try_emplace(int(r), observe::rank_report{int(r), node, host_of(r), std::nullopt, !nodes_[node]->done});
+    }
     for (auto &[rank, report] : counts_) job.ranks.push_back(std::move(report));
     if (!stats_file_) {
         output_.show(observe::table(job));

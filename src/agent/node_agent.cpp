@@ -43,6 +43,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -114,6 +115,7 @@ class node_agent final : public rank_set::listener {
     bool started_ = false, over_ = false, leaving_ = false, done_ = false;
     bool line_full_ = false, held_ = false; // output has to wait: for the line; for who reads the launcher's
     std::map<unsigned, std::deque<std::string>> answers_; // by slot: for which there was no room yet
+    std::set<unsigned> told_of_;                          // slots of ranks that ask for what no library asks
     int ended_by_ = 0;                                    // a signal
 };
 
@@ -288,7 +290,8 @@ bool node_agent::take_wish(unsigned slot)
     }
     const auto wish = std::size_t(n) <= bytes.size() ? spawn_wish_from({bytes.data(), std::size_t(n)}) : std::nullopt;
     if (!wish) {
-        warn(fmt::format("rank {} asks its agent for what no library asks", job_->ranks[slot].rank));
+        if (told_of_.insert(slot).second)
+            warn(fmt::format("rank {} asks its agent for what no library asks", job_->ranks[slot].rank));
         return true;
     }
     line_.send({{"type", "spawn"},
@@ -311,6 +314,7 @@ void node_agent::end_wishes(unsigned slot)
     }
     loop_.forget(fd);
     answers_.erase(slot);
+    told_of_.erase(slot);
 }
 
 void node_agent::answer(const message &m)
@@ -409,7 +413,7 @@ void node_agent::finish()
 void node_agent::tell_counts(unsigned slot)
 {
     std::string problem;
-    auto page = observe::read_page(memory_->counts_of(slot), &problem);
+    auto page = observe::read_page(memory_->counts_of(slot), job_->total_ranks, &problem);
     if (!page) {
         return warn(fmt::format("the counts of rank {} are unreadable: {}", job_->ranks[slot].rank, problem));
     }

@@ -57,7 +57,7 @@ std::optional<page_copy> page_of(int pid, const fs::path &link)
     const int fd = open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return std::nullopt;
     std::string problem;
-    auto page = is_file_of_this_user(fd) ? read_page(fd, &problem) : std::nullopt;
+    auto page = is_file_of_this_user(fd) ? read_page(fd, any_ranks, &problem) : std::nullopt;
     close(fd);
     if (!page || page->pid != own_number_of(pid)) return std::nullopt;
     page->pid = pid;

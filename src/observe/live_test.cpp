@@ -124,7 +124,7 @@ page_copy at(int rank, std::uint64_t puts, std::uint64_t bytes_to_one, std::uint
     m.page->process().forged += puts;
     m.page->process().wait_ns += puts * 1'000'000;
     std::string problem;
-    return read_page(m.fd, &problem).value();
+    return read_page(m.fd, any_ranks, &problem).value();
 }
 
 TEST(live, speeds_are_growth_per_second)

@@ -96,6 +96,26 @@ void trips_from_json(const nlohmann::json &j, pair_copy &p)
         p.round_trips.counts[histogram_scale::bucket_of(b.at(0).get<std::uint64_t>())] = b.at(1).get<std::uint32_t>();
 }
 
+// In pieces, up to the first that is none: a file may claim any number of rows without any memory behind them. Each is
+// of another rank.
+bool read_rows(int fd, const counts_header &h, std::uint32_t ranks, std::map<int, pair_copy> *pairs)
+{
+    for (std::uint32_t at = 0; at < h.rows;) {
+        std::vector<pair_row> rows(std::min(h.rows - at, counts_page::rows_at_once));
+        if (!read_at(fd, rows, h.rows_at + std::uint64_t(at) * sizeof(pair_row))) return false;
+        at += std::uint32_t(rows.size());
+        for (const pair_row &row : rows) {
+            if (row.rank < 0 || std::uint32_t(row.rank) >= ranks) return false;
+            const auto [place, first] = pairs->try_emplace(row.rank);
+            if (!first) return false;
+            place->second.counts = copy(row.counts, pair_labels);
+            place->second.smoothed_ns = row.smoothed_ns;
+            place->second.round_trips = row.round_trips.copy();
+        }
+    }
+    return true;
+}
+
 } // namespace
 
 template <>
@@ -118,7 +138,7 @@ std::uint64_t pair_copy::operations() const
 
 std::uint64_t pair_copy::bytes() const { return counts[&pair_counts::bytes_out] + counts[&pair_counts::bytes_in]; }
 
-std::optional<page_copy> read_page(int fd, std::string *problem)
+std::optional<page_copy> read_page(int fd, std::uint32_t ranks, std::string *problem)
 {
     auto refuse = [problem](std::string why) {
         *problem = std::move(why);
@@ -132,19 +152,14 @@ std::optional<page_copy> read_page(int fd, std::string *problem)
     if (!sensible(h, std::uint64_t(info.st_size))) return refuse("it is no page of this version, or damaged");
     std::vector<std::int32_t> owners(h.windows);
     std::vector<sea_window_> windows(h.windows);
-    std::vector<pair_row> rows(h.rows);
-    if (!read_at(fd, owners, h.owners_at) || !read_at(fd, windows, h.windows_at) || !read_at(fd, rows, h.rows_at))
-        return refuse("it cannot be read");
-
     std::map<int, pair_copy> pairs;
-    for (const pair_row &row : rows) {
-        pair_copy &p = pairs[row.rank];
-        p.counts = copy(row.counts, pair_labels);
-        p.smoothed_ns = row.smoothed_ns;
-        p.round_trips = row.round_trips.copy();
+    if (!read_at(fd, owners, h.owners_at) || !read_at(fd, windows, h.windows_at)) return refuse("it cannot be read");
+    if (!read_rows(fd, h, ranks, &pairs)) return refuse("it tells of no rank, or twice of one");
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+        if (owners[i] <= 0) continue;
+        if (std::uint32_t(owners[i]) > ranks) return refuse("it tells of no rank");
+        add_inlined(pairs[owners[i] - 1].counts, windows[i]);
     }
-    for (std::size_t i = 0; i < windows.size(); ++i)
-        if (owners[i] > 0) add_inlined(pairs[owners[i] - 1].counts, windows[i]);
     page_copy page{h.rank, h.pid, h.job, copy(h.process, process_labels), {}};
     for (auto &[rank, p] : pairs) {
         p.rank = rank;

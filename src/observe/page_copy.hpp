@@ -39,8 +39,11 @@ struct page_copy {
     std::vector<pair_copy> pairs; // of ranks that something was counted for, by rank
 };
 
-// Reads without mapping it: whoever owns the page cannot harm the reader. nullopt and *problem if it is none.
-std::optional<page_copy> read_page(int fd, std::string *problem);
+inline constexpr std::uint32_t any_ranks = 1u << 31;
+
+// Of a rank of a job of so many. Reads without mapping it: whoever owns the page cannot harm the reader. nullopt and
+// *problem if it is none.
+std::optional<page_copy> read_page(int fd, std::uint32_t ranks, std::string *problem);
 
 nlohmann::json to_json(const page_copy &page);
 page_copy page_from_json(const nlohmann::json &j); // throws nlohmann::json::exception

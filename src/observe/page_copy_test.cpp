@@ -17,14 +17,14 @@ struct made_page {
     page_copy read() const
     {
         std::string problem;
-        auto copy = read_page(fd, &problem);
+        auto copy = read_page(fd, any_ranks, &problem);
         EXPECT_TRUE(copy) << problem;
         return copy.value_or(page_copy{});
     }
     std::string refused() const
     {
         std::string problem;
-        return read_page(fd, &problem) ? "accepted" : problem;
+        return read_page(fd, any_ranks, &problem) ? "accepted" : problem;
     }
     void damage(std::size_t at, std::uint64_t value, std::size_t bytes) const
     {
@@ -84,7 +84,7 @@ TEST(page_copy, of_a_rank_that_never_started_says_so)
 {
     int fd = counts_page::create(1, 1);
     std::string problem;
-    auto copy = read_page(fd, &problem);
+    auto copy = read_page(fd, any_ranks, &problem);
     ASSERT_TRUE(copy) << problem;
     EXPECT_EQ(copy->pid, 0);
     EXPECT_TRUE(copy->pairs.empty());
@@ -94,7 +94,7 @@ TEST(page_copy, of_a_rank_that_never_started_says_so)
 TEST(page_copy, refuses_damaged_pages)
 {
     std::string problem;
-    EXPECT_FALSE(read_page(-1, &problem));
+    EXPECT_FALSE(read_page(-1, any_ranks, &problem));
     EXPECT_FALSE(problem.empty());
     for (auto [at, value, bytes] : {std::tuple<std::size_t, std::uint64_t, std::size_t>{0, 0, 4},
                                     {offsetof(counts_header, version), 99, 4},
@@ -110,6 +110,34 @@ TEST(page_copy, refuses_damaged_pages)
         m.damage(at, value, bytes);
         EXPECT_NE(m.refused(), "accepted") << at << " " << value;
     }
+}
+
+// The file of such a page has room for all that it claims, and no memory behind it.
+TEST(page_copy, refuses_pages_that_claim_more_rows_than_there_can_be)
+{
+    for (const std::uint32_t rows : {65u, 200'000'000u}) {
+        made_page m;
+        m.page->row_of(7).counts.puts += 1;
+        ASSERT_EQ(ftruncate(m.fd, off_t(1) << 40), 0);
+        m.damage(offsetof(counts_header, rows), rows, 4);
+        EXPECT_NE(m.refused(), "accepted") << rows;
+    }
+}
+
+TEST(page_copy, refuses_pages_that_tell_of_no_rank_of_the_job)
+{
+    made_page m;
+    m.page->row_of(7).counts.puts += 1;
+    std::string problem;
+    EXPECT_TRUE(read_page(m.fd, 8, &problem)) << problem;
+    EXPECT_FALSE(read_page(m.fd, 7, &problem));
+    m.page->row_of(2).rank = -1;
+    EXPECT_NE(m.refused(), "accepted");
+    made_page other;
+    other.page->owners()[0] = 8 + 1;
+    other.page->windows()[0].puts = 1;
+    EXPECT_TRUE(read_page(other.fd, 9, &problem)) << problem;
+    EXPECT_FALSE(read_page(other.fd, 8, &problem));
 }
 
 TEST(page_copy, survives_the_way_through_json)

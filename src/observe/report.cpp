@@ -143,7 +143,9 @@ std::string absent(const job_report &job)
     std::size_t silent = 0;
     for (const rank_report &r : job.ranks) {
         if (!r.page) {
-            text += fmt::format("  rank {} on {}: its agent was lost, and its counts with it\n", r.rank, r.host);
+            text +=
+                fmt::format("  rank {} on {}: {}\n", r.rank, r.host,
+                            r.agent_lost ? "its agent was lost, and its counts with it" : "its counts are unreadable");
             continue;
         }
         silent += r.page->pid == 0;

@@ -10,7 +10,8 @@ struct rank_report {
     int rank = -1;
     unsigned node = 0;
     std::string host;
-    std::optional<page_copy> page; // nullopt: its agent was lost, and the page with it
+    std::optional<page_copy> page; // nullopt: its agent was lost, and the page with it, or could not read it
+    bool agent_lost = true;
 };
 
 struct job_report {

@@ -92,6 +92,15 @@ TEST(report, shows_times_where_there_are_some_and_tells_the_way)
     EXPECT_EQ(inside.back(), "-");
 }
 
+TEST(report, tells_counts_that_are_unreadable_from_lost_ones)
+{
+    job_report job = full(2);
+    job.ranks[1].page.reset();
+    job.ranks[1].agent_lost = false;
+    EXPECT_NE(table(job).find("rank 1 on here: its counts are unreadable"), std::string::npos) << table(job);
+    EXPECT_EQ(to_json(job)["lost"], nlohmann::json({1}));
+}
+
 TEST(report, says_who_has_no_counts_and_why)
 {
     job_report job = full(3);

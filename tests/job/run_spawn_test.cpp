@@ -66,6 +66,13 @@ TEST(run_spawn, a_time_out_holds_also_while_the_agent_has_stopped)
     EXPECT_LT(o.seconds, 10);
 }
 
+TEST(run_spawn, a_rank_that_asks_for_what_no_library_asks_is_told_of_once)
+{
+    auto o = onesea(run_growing({"-n", "1"}, {"babble"}));
+    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(o.err, "onesea: localhost: rank 0 asks its agent for what no library asks\n");
+}
+
 TEST(run_spawn, a_refusal_of_any_length_is_answered)
 {
     auto o = onesea(run_growing({"-n", "1"}, {"verbose"}));

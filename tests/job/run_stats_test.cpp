@@ -252,6 +252,36 @@ TEST(run_stats, counts_of_a_lost_agent_are_said_to_be_lost)
     EXPECT_TRUE(c.nothing_left());
 }
 
+// The rank writes into its page, whose descriptor it has inherited: other bytes at the front; or so many rows that no
+// memory would hold them.
+TEST(run_stats, a_page_that_its_rank_has_damaged_costs_its_counts_alone)
+{
+    const std::string page = "page=/proc/self/fd/$(echo $ONESEA_BIRTH | cut -d: -f7); ";
+    for (const char *damage :
+         {"printf XXXX | dd of=$page bs=1 conv=notrunc",
+          "truncate -s 1T $page; printf '\\000\\302\\353\\013' | dd of=$page bs=1 seek=52 conv=notrunc"}) {
+        auto o = onesea({"run", "--stats", "-n", "2", "sh", "-c",
+                         page + "[ $ONESEA_RANK = 1 ] || { " + damage + "; } 2>/dev/null"});
+        EXPECT_EQ(o.status, 0) << damage;
+        EXPECT_NE(o.err.find("the counts of rank 0 are unreadable"), o.err.npos) << o.err;
+        EXPECT_NE(o.err.find("  rank 0 on localhost: its counts are unreadable\n"), o.err.npos) << o.err;
+        EXPECT_NE(o.err.find("1 rank never called sea_init()"), o.err.npos) << o.err;
+        EXPECT_EQ(o.err.find("its agent was lost"), o.err.npos) << o.err;
+    }
+}
+
+TEST(run_stats, a_host_name_that_is_no_text_is_refused)
+{
+    scratch s;
+    auto o = onesea({"run", "--host",
+                     "a\xff"
+                     "b",
+                     "--stats=" + s.path("stats.json"), "true"},
+                    "", {"ONESEA_RSH=false"});
+    EXPECT_EQ(o.status, 125);
+    EXPECT_EQ(o.err, "onesea: --host a.b: 'a.b' is not a host name\n");
+}
+
 // Operations per second that `onesea top` shows for one of those processes; 0 if it shows none of them.
 long long speed_of(const std::vector<pid_t> &processes, const std::string &table)
 {
