@@ -5,6 +5,8 @@
 #include "dsm/lost.h"
 #include "dsm/tcp_server.hpp"
 
+#include "../../compat/dsm/include/dsm.h"
+
 #include <cstring>
 #include <list>
 #include <mutex>

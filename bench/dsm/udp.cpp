@@ -6,6 +6,8 @@
 #include "dsm/lost.h"
 #include "dsm/udp_server.hpp"
 
+#include "../../compat/dsm/include/dsm.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
