@@ -212,8 +212,8 @@ void set_handle_keeper(const handle_keeper &keeper); // by a static initialiser
 // An operation for follow(): nobody waits for it, and its error is told by the handle. To be ended by end_external().
 std::uint64_t begin_follower(engine_held_t);
 
-// Some thread waits inside the library, or is about to look at what it waits for. Of those who look at something under
-// a lock one is told that changes it under that lock and asks then.
+// Some thread waits inside the library, and has to be told by nudge(). Who changes what threads wait for under the lock
+// under which they look at it, and asks before leaving that lock, misses none that has not seen the change.
 bool anybody_waits();
 
 // The caller goes back to the program and leaves something open that only its layer knows. less_rest: its layer's

@@ -60,7 +60,7 @@ struct request final : posted {
     std::size_t capacity = 0;
     sea_message_info *info = nullptr;
     std::shared_ptr<coll::team> team; // nullptr: SEA_TEAM_WORLD
-    std::uint64_t operation = 0;      // core's
+    std::uint64_t operation = 0;      // of core; 0: none
     bool kept = false;                // it is in the receive table
     std::uint64_t follower = 0;       // an operation that ends as this does; 0: none
 

@@ -184,7 +184,7 @@ class office {
     std::atomic<bool> any_stuck_{false};
     unsigned turn_ = 0; // which lane is looked at first
     receive_table handles_;
-    std::size_t handles_posted_ = 0; // and of operations
+    std::size_t handles_posted_ = 0; // posted receives of these, and of operations
     coll::survivors world_left_;
     std::uint32_t told_ = 0;                // how many of the ends in core's list gone() has seen
     int last_loss_ = SEA_OK;                // what it was told last
