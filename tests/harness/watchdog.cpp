@@ -2,14 +2,11 @@
 // A hang becomes stacks: when a step takes longer than the limit, every thread of the process writes its backtrace to
 // stderr, then the process ends with status 99. The thread looks four times a second and costs nothing else.
 #include "harness.hpp"
+#include "stacks.hpp"
 
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <dirent.h>
-#include <execinfo.h>
-#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -17,27 +14,6 @@ namespace proof {
 namespace {
 
 std::atomic<double> step_began;
-
-void write_stack(int)
-{
-    void *frames[40];
-    int n = backtrace(frames, 40);
-    backtrace_symbols_fd(frames, n, 2);
-    (void)!write(2, "--\n", 3);
-}
-
-void write_all_stacks()
-{
-    DIR *tasks = opendir("/proc/self/task");
-    if (tasks == nullptr) return;
-    while (dirent *entry = readdir(tasks)) {
-        int id = std::atoi(entry->d_name);
-        if (id <= 0 || id == int(syscall(SYS_gettid))) continue;
-        syscall(SYS_tgkill, getpid(), id, SIGURG);
-        pause_for(0.1);
-    }
-    closedir(tasks);
-}
 
 void watch(board *b, int rank, int limit)
 {
@@ -56,12 +32,7 @@ void watch(board *b, int rank, int limit)
 void start_watchdog(board &b, int rank, int limit_seconds)
 {
     if (std::getenv("PROOF_NO_WATCHDOG") != nullptr) return; // under a debugger
-    void *warm[1];
-    backtrace(warm, 1); // loads what it needs now, not in the handler
-    struct sigaction action {};
-    action.sa_handler = write_stack;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGURG, &action, nullptr);
+    prepare_stacks();
     restart_watchdog();
     std::thread(watch, &b, rank, limit_seconds).detach();
 }

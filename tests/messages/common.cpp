@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common.hpp"
 
+#include "stacks.hpp"
 #include <onesea.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+#include <unistd.h>
 
 namespace {
 
@@ -19,10 +22,25 @@ namespace {
     std::exit(2);
 }
 
+// With MESSAGES_LIMIT=SECONDS a hang becomes the stacks of all threads.
+void watch()
+{
+    const char *limit = std::getenv("MESSAGES_LIMIT");
+    if (!limit) return;
+    proof::prepare_stacks();
+    std::thread([seconds = unsigned(std::atoi(limit))] {
+        while (sleep(seconds) != 0) continue;
+        std::fprintf(stderr, "rank %d hangs for %u s; its threads:\n", sea_rank(), seconds);
+        proof::write_all_stacks();
+        _exit(99);
+    }).detach();
+}
+
 } // namespace
 
 void read_options(int argc, char **argv, std::initializer_list<number_option> options)
 {
+    watch();
     for (int i = 1; i < argc; i += 2) {
         const auto o = std::find_if(options.begin(), options.end(),
                                     [&](const number_option &each) { return std::strcmp(each.name, argv[i]) == 0; });
