@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues between all ranks and threads.
 #include "data_reference.hpp"
+#include "stop_rank.hpp"
 
 #include <atomic>
 #include <mutex>

@@ -2,10 +2,6 @@
 #include "data_reference.hpp"
 
 #include <algorithm>
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <string>
 
 std::vector<int> owners(const proof::run &t)
 {
@@ -46,23 +42,3 @@ bool comes_true(const std::atomic<std::uint64_t> &word, std::uint64_t wanted)
         if (word == wanted) return true;
     return false;
 }
-
-// A thread that still runs might answer.
-static bool all_threads_stopped(int pid)
-{
-    for (const auto &thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
-        std::string stat;
-        std::getline(std::ifstream(thread.path() / "stat"), stat);
-        if (stat.compare(std::min(stat.rfind(')'), stat.size() - 1), 3, ") T") != 0) return false;
-    }
-    return true;
-}
-
-void stop_rank(proof::run &t, int rank)
-{
-    const int pid = t.shared->seats[rank].pid;
-    REQUIRE(kill(pid, SIGSTOP) == 0);
-    while (!all_threads_stopped(pid)) proof::pause_for(0.01);
-}
-
-void let_go_on(proof::run &t, int rank) { CHECK_EQ(0, kill(t.shared->seats[rank].pid, SIGCONT)); }

@@ -22,7 +22,3 @@ bool each_once(proof::run &t, const std::vector<std::uint64_t> &got, int n);
 
 // A word of the board becomes `wanted`; false: not within 150 s.
 bool comes_true(const std::atomic<std::uint64_t> &word, std::uint64_t wanted);
-
-// Stops the process of a rank; when this returns none of its threads runs. And the contrary.
-void stop_rank(proof::run &t, int rank);
-void let_go_on(proof::run &t, int rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that give up (sea_set_timeout()) while their data is on its way to the owner, or to them.
 #include "data_reference.hpp"
+#include "stop_rank.hpp"
 #include "table_place.hpp"
 
 #include <algorithm>

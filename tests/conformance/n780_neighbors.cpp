@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbourhood channels over random graphs, at members of uneven speed.
 #include "places.hpp"
+#include "stop_rank.hpp"
 
 #include "onesea/neighbors.h"
 
@@ -307,12 +308,8 @@ bool told_of(int rank)
 void stop(const run &t, int rank)
 {
     pause_for(0.3);
-    const int pid = t.shared->seats[std::size_t(rank)].pid.load();
-    REQUIRE(pid > 0);
-    REQUIRE(kill(pid, SIGSTOP) == 0);
+    stop_rank(t, rank);
 }
-
-void let_go_on(const run &t, int rank) { CHECK_EQ(0, kill(t.shared->seats[std::size_t(rank)].pid.load(), SIGCONT)); }
 
 } // namespace
 

@@ -3,10 +3,10 @@
 // goes on. And one that waits for anybody ends when nobody can be reached any more. Rank 0 stops the last rank and
 // continues it.
 #include "places.hpp"
+#include "stop_rank.hpp"
 
 #include "onesea/message.h"
 
-#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -24,11 +24,10 @@ LONE_STEP(8360, a_receive_that_has_met_a_message_waits_for_a_stopped_sender)
         CHECK_OK(sea_message_send(world, 0, 1, data.data(), bytes, nullptr));
     } else if (t.rank == 0) {
         REQUIRE_OK(sea_message_probe(world, sender, 1, nullptr, 30));
-        const int pid = t.shared->seats[std::size_t(sender)].pid.load();
-        CHECK_EQ(0, kill(pid, SIGSTOP));
+        stop_rank(t, sender);
         std::thread later([&] {
             pause_for(late);
-            CHECK_EQ(0, kill(pid, SIGCONT));
+            let_go_on(t, sender);
         });
         CHECK_OK(sea_set_timeout(in_time));
         CHECK_OK(sea_message_receive(world, sender, 1, data.data(), bytes, nullptr, nullptr));
@@ -48,8 +47,7 @@ LONE_STEP(8361, a_receive_from_anybody_ends_when_the_only_other_cannot_be_reache
     t.sync();
     if (t.rank == 0) {
         pause_for(0.3);
-        const int pid = t.shared->seats[1].pid.load();
-        REQUIRE(pid > 0 && kill(pid, SIGSTOP) == 0);
+        stop_rank(t, 1);
         sea_op open = SEA_OP_NONE;
         sea_opts o = SEA_OPTS_INIT;
         o.op = &open;
@@ -58,7 +56,7 @@ LONE_STEP(8361, a_receive_from_anybody_ends_when_the_only_other_cannot_be_reache
         CHECK_STATUS(SEA_ERR_LINK, sea_wait(open, 30));
         CHECK_STATUS(SEA_ERR_LINK, sea_message_receive(world, SEA_ANY_SOURCE, 1, &in[1], 8, nullptr, nullptr));
         CHECK_STATUS(SEA_ERR_LINK, sea_message_probe(world, SEA_ANY_SOURCE, 1, nullptr, 30));
-        CHECK_EQ(0, kill(pid, SIGCONT));
+        let_go_on(t, 1);
     }
     t.sync();
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that do not run for a while.
+#pragma once
+
+#include "harness.hpp"
+
+namespace proof {
+
+// Stops the process of a rank; when this returns none of its threads runs, so that it answers nothing more. And the
+// contrary. Whoever is stopped while it opens the board's gate would wake nobody.
+void stop_rank(const run &t, int rank);
+void let_go_on(const run &t, int rank);
+
+} // namespace proof
