@@ -36,6 +36,7 @@ namespace {
 constexpr double kill_grace_s = 0.3;
 constexpr double agents_end_s = 5;
 constexpr double orphans_end_s = 1;   // while the job goes on; what lives longer is killed at its end
+constexpr double orphans_look_s = 0.01;
 constexpr double reader_look_s = 0.1; // how often we look whether the reader of our output takes something
 constexpr unsigned reader_idle_asked = 50, reader_idle_insisted = 5; // such looks once the end was asked for
 constexpr std::size_t output_ahead = 4u << 20; // bytes that wait for our own reader before the ranks have to wait
@@ -267,11 +268,17 @@ void launcher::kill_what_agents_left()
     bool any = false;
     for (const auto &n : nodes_)
         if (n->reaped && !n->done) any |= !std::exchange(n->cleared, true);
-    if (!any) return;
+    if (any) kill_orphans(now_ns() + std::uint64_t(orphans_end_s * 1e9));
+}
+
+// Looks again while some live: how long they take to die, nobody waits for.
+void launcher::kill_orphans(std::uint64_t until)
+{
     std::vector<pid_t> spared = foreign_;
     for (const auto &n : nodes_)
         if (!n->reaped) spared.push_back(n->pid());
-    kill_descendants(orphans_end_s, spared);
+    if (kill_descendants(0, spared) || now_ns() > until) return;
+    loop_.after(orphans_look_s, [this, until] { kill_orphans(until); });
 }
 
 void launcher::take_signals()

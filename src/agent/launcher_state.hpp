@@ -103,6 +103,7 @@ class launcher {
     void reap();
     std::string killed_by(unsigned node);
     void kill_what_agents_left();
+    void kill_orphans(std::uint64_t until);
     void rank_gone(unsigned rank, shm::rank_state state, int status);
     void finish_when_over();
     void finish_lines(unsigned node);

@@ -160,6 +160,7 @@ nanoseconds office::rest()
     if (any_ready() || !fetches_.empty() || work_.load()) return 0;
     if (stage_.wanted()) return while_orders_wait;
     guard held(lock_);
+    if (work_.load()) return 0; // another thread was at a lane just now
     for (unsigned slot : stuck_) {
         neighbour &n = *neighbours_[slot];
         n.out.control().wanted.exchange(1, std::memory_order_seq_cst);
