@@ -86,7 +86,8 @@ void add_job_options(CLI::App &app, job_request &job, raw_options &raw)
     app.add_option("--output", job.output_directory, "Directory for rank.N.out and rank.N.err, bytes as written");
     app.add_flag("--quiet", job.quiet, "With --output: nothing on the terminal; always: no remarks but errors");
     app.add_option("--stdin", raw.input, "Who reads this command's stdin: 0 (default), all, none");
-    app.add_option("--timeout", job.timeout_s, "Seconds after which the job is ended, with status 124")
+    app.add_option("--timeout", job.timeout_s,
+                   "Seconds after which the job is ended, with status 124; tells what the ranks waited for")
         ->check(seconds_between(0.001, 1e9));
     app.add_option("--transport", raw.transport, "auto, shm, or net (udp)");
     app.add_option("--iface", job.interface, "Network interface for packets between nodes");

@@ -35,7 +35,7 @@ namespace {
 
 constexpr double kill_grace_s = 0.3;
 constexpr double agents_end_s = 5;
-constexpr double orphans_end_s = 1;   // while the job goes on; what lives longer is killed at its end
+constexpr double orphans_end_s = 1; // while the job goes on; what lives longer is killed at its end
 constexpr double orphans_look_s = 0.01;
 constexpr double reader_look_s = 0.1; // how often we look whether the reader of our output takes something
 constexpr unsigned reader_idle_asked = 50, reader_idle_insisted = 5; // such looks once the end was asked for
@@ -69,6 +69,7 @@ void launcher::received(unsigned node, message &m)
     }
     if (type == "exit") return take_exit(node, m);
     if (type == "counts") return take_counts(node, m);
+    if (type == "waits") return take_waits(node, m);
     if (type == "hello") return take_hello(node, m);
     if (type == "ready") return take_ready(node, m);
     if (type == "failed") return take_failed(node, m);
@@ -296,8 +297,9 @@ void launcher::handle_signal(int number)
         send_signal(SIGTSTP);
         raise(SIGSTOP);
         return;
-    case SIGINT:
     case SIGQUIT:
+        return tell_waits_then([this] { ask_to_stop(SIGQUIT); });
+    case SIGINT:
     case SIGTERM:
         break;
     case SIGHUP:
@@ -454,14 +456,7 @@ int launcher::conclude()
 int launcher::run()
 {
     rise_above_ranks();
-    if (request_.timeout_s > 0)
-        loop_.after(request_.timeout_s, [this] {
-            limit_passed_ = true;
-            if (ending_ || delivering_) return;
-            output_.say(fmt::format("the time limit of {} s has passed", request_.timeout_s));
-            forced_status_ = status_timeout;
-            end_job(false);
-        });
+    if (request_.timeout_s > 0) loop_.after(request_.timeout_s, [this] { limit_passed(); });
     try {
         start_nodes();
     } catch (...) {

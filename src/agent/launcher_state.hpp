@@ -13,6 +13,7 @@
 #include "observe/report.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +33,14 @@ struct joining {
     phase at = phase::preparing;
     unsigned node = 0;
     std::set<unsigned> unplaced; // nodes whose tables do not have it yet
+};
+
+// What a rank waits for.
+struct rank_waits {
+    unsigned rank = 0;
+    bool answers = false;
+    std::uint64_t ms = 0; // 0: no thread of it waits in the library
+    std::string text;
 };
 
 class launcher {
@@ -75,6 +84,12 @@ class launcher {
     void open_stats_file();
     void take_counts(unsigned node, const message &m);
     void tell_counts();
+
+    // launcher_waits.cpp
+    void limit_passed();
+    void tell_waits_then(std::function<void()> next);
+    void take_waits(unsigned node, const message &m);
+    void tell_waits();
 
     // launcher_silence.cpp
     void watch_for_silence();
@@ -134,9 +149,12 @@ class launcher {
 
     std::size_t answered_ = 0; // nodes from the first on that are ready or have failed
     bool jobs_sent_ = false, table_sent_ = false, giving_up_ = false;
-    bool ending_ = false;       // the launcher ends the ranks
-    bool maybe_over_ = false;   // look whether all ranks have ended
-    bool limit_passed_ = false; // that of --timeout
+    bool ending_ = false;            // the launcher ends the ranks
+    bool maybe_over_ = false;        // look whether all ranks have ended
+    bool limit_passed_ = false;      // that of --timeout
+    std::set<unsigned> waits_asked_; // nodes that have been asked what their ranks wait for, and have not answered
+    std::vector<rank_waits> waits_;
+    std::function<void()> behind_waits_; // nullptr: they are not asked now
     bool finish_sent_ = false;
     bool ends_awaited_ = false;                          // the agents have been told to kill or to leave
     bool paused_ = false;                                // the ranks have to wait until the output has gone

@@ -15,7 +15,7 @@
 
 namespace onesea::agent {
 
-inline constexpr int control_version = 10; // of the messages' meaning; both ends must agree
+inline constexpr int control_version = 11; // of the messages' meaning; both ends must agree
 
 struct message {
     nlohmann::json head;

@@ -6,6 +6,7 @@
 //   launcher: table       where everybody is        agent: started or failed
 //   both: output, pause, input, taken, exit, gone, signal, kill
 //   launcher: ask         are you there?            agent: here
+//   launcher: waits       what do the ranks wait for? agent: waits
 //   launcher: finish      all ranks have ended      agent: counts (if asked for), done
 //
 // More ranks, one after the other:
@@ -28,6 +29,7 @@
 #include "agent/hosts.hpp"
 #include "agent/rank_set.hpp"
 #include "agent/urgency.hpp"
+#include "base/clock.hpp"
 #include "base/spawn_wish.hpp"
 #include "observe/page_copy.hpp"
 
@@ -58,6 +60,8 @@ namespace {
 constexpr std::size_t output_ahead = 1u << 20; // bytes queued to the launcher before the ranks have to wait
 constexpr std::size_t most_answer_text = 2048; // a datagram must fit the socket's buffer, and the reader's
 constexpr std::size_t pairs_per_message = 4096;
+constexpr nanoseconds waits_patience = 500'000'000; // with ranks that are asked what they wait for
+constexpr double waits_look_s = 0.01;
 
 class node_agent final : public rank_set::listener {
   public:
@@ -99,6 +103,8 @@ class node_agent final : public rank_set::listener {
     void finish();
     void forward_input(const message &m);
     void tell_counts(unsigned slot);
+    void ask_for_waits();
+    void tell_waits(std::uint32_t question, nanoseconds until);
     void pace_output();
 
     void wrote(unsigned slot, int stream, std::string_view bytes) override;
@@ -156,6 +162,7 @@ void node_agent::received(message &m)
     if (type == "joins") return place_rank(m);
     if (type == "begin") return begin_rank(m);
     if (type == "spawned") return answer(m);
+    if (type == "waits") return ask_for_waits();
     if (type == "finish") return leave();
     throw request_error(fmt::format("the launcher said '{}', which none says", type));
 }
@@ -428,6 +435,30 @@ void node_agent::tell_counts(unsigned slot)
         line_.send(head);
         at += n;
     } while (at < all.size());
+}
+
+void node_agent::ask_for_waits()
+{
+    const std::uint32_t question = memory_->ask_for_waits();
+    memory_->tell_ranks();
+    tell_waits(question, now_ns() + waits_patience);
+}
+
+// When all ranks have answered, or will not.
+void node_agent::tell_waits(std::uint32_t question, nanoseconds until)
+{
+    nlohmann::json all = nlohmann::json::array();
+    bool complete = true;
+    for (unsigned slot = 0; slot < job_->ranks.size(); ++slot) {
+        if (memory_->wishes_of(slot) < 0) continue; // it has ended
+        const auto waits = observe::read_waits(memory_->counts_of(slot)).value_or(observe::wait_copy{});
+        const bool answers = waits.answers == question, inside = memory_->progress_of(slot) == 1;
+        complete &= answers || !inside;
+        const char *why = !waits.started ? "has not called sea_init()" : inside ? "does not answer" : "has left";
+        all.push_back({job_->ranks[slot].rank, answers, answers ? waits.ms : 0, answers ? waits.text : why});
+    }
+    if (complete || now_ns() > until) return line_.send({{"type", "waits"}, {"ranks", all}});
+    loop_.after(waits_look_s, [this, question, until] { tell_waits(question, until); });
 }
 
 int node_agent::run()

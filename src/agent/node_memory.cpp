@@ -239,6 +239,12 @@ void node_memory::set_state(unsigned rank, shm::rank_state state, int status)
     if (arena_.ranks().end(int(rank), state, std::uint8_t(status))) changed_ = true;
 }
 
+std::uint32_t node_memory::ask_for_waits()
+{
+    changed_ = true;
+    return arena_.header().waits_asked.fetch_add(1, std::memory_order_acq_rel) + 1;
+}
+
 void node_memory::tell_ranks()
 {
     if (!changed_) return;

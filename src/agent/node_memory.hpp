@@ -46,6 +46,10 @@ class node_memory {
     void set_state(unsigned rank, shm::rank_state state, int status);
     void tell_ranks();
 
+    // Asks all local ranks what they wait for (core/waits.cpp): the number of the question, which their pages tell when
+    // they have answered.
+    std::uint32_t ask_for_waits();
+
   private:
     struct place_of_rank {
         unsigned rank = 0;

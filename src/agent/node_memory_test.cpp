@@ -62,6 +62,21 @@ TEST_F(node_memory_test, an_end_is_logged_once_however_often_it_is_told)
     EXPECT_EQ(arena.header().membership, 1u);
 }
 
+TEST_F(node_memory_test, a_question_rings_once)
+{
+    node_memory memory(job);
+    memory.fill(table);
+    shm::arena arena;
+    ASSERT_EQ(shm::arena::map(parse_birth(memory.birth_of(0).c_str())->arena_fd, &arena), 0);
+    EXPECT_EQ(memory.ask_for_waits(), 1u);
+    memory.tell_ranks();
+    EXPECT_EQ(memory.ask_for_waits(), 2u);
+    memory.tell_ranks();
+    memory.tell_ranks();
+    EXPECT_EQ(arena.header().waits_asked, 2u);
+    EXPECT_EQ(arena.header().membership, 2u);
+}
+
 TEST_F(node_memory_test, a_table_of_another_job_is_refused)
 {
     node_memory memory(job);

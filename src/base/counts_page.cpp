@@ -50,6 +50,14 @@ counts_header *anonymous_header()
 
 } // namespace
 
+void wait_report::write(std::uint32_t question, std::string_view what)
+{
+    what = what.substr(0, sizeof text);
+    what.copy(text, what.size());
+    bytes.store(std::uint32_t(what.size()), std::memory_order_relaxed);
+    answers.store(question, std::memory_order_release);
+}
+
 counts_page::counts_page(int fd, counts_header *header)
     : fd_(fd), header_(header ? header : anonymous_header()), rows_at_(header_->rows_at)
 {

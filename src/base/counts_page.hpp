@@ -19,13 +19,14 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace onesea {
 
 inline constexpr std::uint32_t counts_magic = 0x434f4531; // "1EOC"
-inline constexpr std::uint32_t counts_version = 1;
+inline constexpr std::uint32_t counts_version = 2;
 inline constexpr const char *counts_name = "onesea-counts"; // what /proc shows of the memfd
 
 struct alignas(64) pair_row {
@@ -36,6 +37,14 @@ struct alignas(64) pair_row {
 };
 static_assert(sizeof(pair_row) == 1024);
 
+// What its owner waits for, in words, when its agent asked last.
+struct wait_report {
+    std::atomic<std::uint32_t> answers; // the number of that question; written last
+    std::atomic<std::uint32_t> bytes;
+    char text[2000];
+    void write(std::uint32_t question, std::string_view what);
+};
+
 struct counts_header {
     std::uint32_t magic, version;
     std::int32_t rank;
@@ -45,6 +54,8 @@ struct counts_header {
     std::atomic<std::int32_t> pid;                // 0: it has not called sea_init() yet
     std::atomic<std::uint32_t> rows;              // filled in
     process_counts process;
+    count_word waiting_since; // now_ns(), of the thread that waits in the library for longest; 0: none does
+    wait_report waits;
 };
 
 class counts_page {
@@ -62,6 +73,8 @@ class counts_page {
     static std::unique_ptr<counts_page> map(int fd, int *error);
 
     process_counts &process() { return header_->process; }
+    count_word &waiting_since() { return header_->waiting_since; }
+    wait_report &waits() { return header_->waits; }
     // The row of a rank, made at the first call; stays where it is. Any thread. Without memory for it: a row that
     // nobody reads, and `unrecorded` counts it.
     pair_row &row_of(int rank);

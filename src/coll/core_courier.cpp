@@ -65,7 +65,12 @@ bool on_arrival(int source, std::span<const std::byte> header, std::span<const s
 }
 
 const bool registered = [] {
-    core::add_progress_source({nullptr, nullptr, nullptr, [](std::set<int> &ranks) { the_mailbox().awaited(ranks); }});
+    core::add_progress_source({nullptr, nullptr, nullptr, [](std::set<int> &ranks) { the_mailbox().awaited(ranks); },
+                               [](std::vector<std::string> &what) {
+                                   std::set<int> ranks;
+                                   the_mailbox().awaited(ranks);
+                                   if (!ranks.empty()) what.push_back("a collective, for " + core::ranks_text(ranks));
+                               }});
     core::register_am_beside(core::am_collective, on_message, nullptr);
     core::set_arrival_function(core::am_collective, on_arrival);
     return true;

@@ -153,6 +153,7 @@ class engine_state final : public sink {
     std::map<std::pair<int, std::uint64_t>, message_in_frames> in_frames; // by origin and its number
     std::uint64_t messages_in_frames = 0;                                 // sent
     std::uint32_t seen_membership = 0, seen_ended = 0; // how far this process has followed who came and ended
+    std::uint32_t seen_waits_asked = 0;                // and questions what it waits for
     int seen_ranks = 0;
     cut_off_ranks cut_off;
     sea_death_fn on_death = nullptr;
@@ -211,6 +212,7 @@ bool poll_sources();
 nanoseconds sources_rest();
 void tell_sources(int rank, int status);
 void ask_sources_for_awaited(std::set<int> &ranks);
+void ask_sources_for_waits(std::vector<std::string> &what);
 
 // ---- handles.cpp: start conditions, under the lock ----
 // A handle, or one that is used up; condition_of() needs no memory for it then. May throw std::bad_alloc.
@@ -388,6 +390,9 @@ int fence_everything(locked &lock, nanoseconds deadline);
 // Somebody waits for the ends of operations on that rank; on any. What goes at leisure is hurried up.
 void hurry(int rank);
 void hurry_all();
+
+// ---- waits.cpp ----
+void tell_waits();
 
 // ---- membership.cpp ----
 void check_membership();

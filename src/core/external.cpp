@@ -266,4 +266,10 @@ void ask_sources_for_awaited(std::set<int> &ranks)
         if (s.awaited) s.awaited(ranks);
 }
 
+void ask_sources_for_waits(std::vector<std::string> &what)
+{
+    for (const progress_source &s : sources())
+        if (s.waits) s.waits(what);
+}
+
 } // namespace onesea::core

@@ -278,7 +278,12 @@ struct progress_source {
     // Adds those of whom something is waited for now, other than the end of an operation towards them. Rarely, under
     // the lock. If the way to one of them is cut, its link will be given up, though nothing else goes there.
     void (*awaited)(std::set<int> &ranks) = nullptr;
+    // Adds, in words, what it waits for now: "2 receives, the first from rank 1". Rarely, under the lock.
+    void (*waits)(std::vector<std::string> &what) = nullptr;
 };
+// "rank 3", "ranks 3, 5", or "ranks 3, 5, 9 and 7 more".
+std::string ranks_text(const std::set<int> &ranks);
+std::string counted(std::size_t n, const char *thing); // "1 receive", "2 receives"
 // By static initialisers.
 void add_progress_source(const progress_source &source);
 

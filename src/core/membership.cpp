@@ -74,6 +74,7 @@ void check_membership()
         int rank = e.arena.ranks().ended_rank(e.seen_ended++);
         if (rank != e.rank) rank_is_gone(rank);
     }
+    if (e.seen_waits_asked != e.arena.header().waits_asked.load(std::memory_order_acquire)) tell_waits();
 }
 
 } // namespace onesea::core

@@ -96,13 +96,18 @@ class waiter {
     ~waiter()
     {
         auto &s = engine().sleep;
-        s.waiters.fetch_sub(1);
+        count_word &since = engine().counts->waiting_since();
+        if (s.waiters.fetch_sub(1) == 1 && since != 0) since.set(0);
         // Behind a handler that has called the dispatcher goes on at once.
         (is_dispatcher ? s.handler_polls : s.polls).fetch_add(1, std::memory_order_relaxed);
         if (s.parked)
             s.changed.notify_all(); // one of them polls now
         else if (slept && s.dispatcher_parked.load())
             wake_dispatcher();
+    }
+    static void began(nanoseconds now)
+    {
+        if (count_word &since = engine().counts->waiting_since(); since == 0) since.set(now);
     }
     waiter(const waiter &) = delete;
     waiter &operator=(const waiter &) = delete;
@@ -441,7 +446,7 @@ int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanosec
             const watching what(watched ? &ready : nullptr);
             return progress_once();
         }();
-        if (!began) began = s.last_look;
+        if (!began) here.began(began = s.last_look);
         if (ready()) break;
         run_handlers(lock);
         if (ready()) break;

@@ -25,7 +25,8 @@ const bool registered = [] {
         [] { the_office().close(); });
     core::add_progress_source({[] { return the_office().poll(); }, [] { return the_office().rest(); },
                                [](int rank, int status) { the_office().gone(rank, status); },
-                               [](std::set<int> &ranks) { the_office().awaited(ranks); }});
+                               [](std::set<int> &ranks) { the_office().awaited(ranks); },
+                               [](std::vector<std::string> &what) { the_office().waits(what); }});
     core::set_handle_keeper({[](sea_op h) { return the_office().state(h); },
                              [](sea_op h) { return the_office().look_for(h); },
                              [](sea_op h, bool look, int *status) { return the_office().take(h, look, status); },

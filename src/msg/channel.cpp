@@ -175,10 +175,14 @@ void on_frame(const core::upper_frame &frame)
 const bool registered = [] {
     (void)cancelled(); // made now: the first look at them needs no memory
     core::set_frame_function(core::upper::channel, on_frame);
-    core::add_progress_source({[] { return cancelled().carry_out(); },
-                               [] { return cancelled().any() ? nanoseconds(0) : never; },
-                               [](int rank, int status) { table().gone(rank, status); },
-                               [](std::set<int> &ranks) { table().awaited(ranks); }});
+    core::add_progress_source(
+        {[] { return cancelled().carry_out(); }, [] { return cancelled().any() ? nanoseconds(0) : never; },
+         [](int rank, int status) { table().gone(rank, status); }, [](std::set<int> &ranks) { table().awaited(ranks); },
+         [](std::vector<std::string> &what) {
+             std::set<int> ranks;
+             table().awaited(ranks);
+             if (!ranks.empty()) what.push_back("channels with " + core::ranks_text(ranks));
+         }});
     core::add_lifecycle([] {}, [] { table().clear(); });
     return true;
 }();

@@ -68,6 +68,7 @@ class matcher {
     void withdraw(posted *p); // one that is posted
     static bool is_posted(const posted *p) { return p->waiting; }
     std::size_t posted_count() const { return posted_; }
+    const posted *earliest_posted() const { return first_posted_; } // nullptr: there is none
 
     // The earliest message that is wanted, left where it is; nullptr.
     arrival *find(const pattern &want) const;

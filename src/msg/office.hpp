@@ -119,6 +119,7 @@ class office {
     nanoseconds rest();
     void gone(int rank, int status);
     void awaited(std::set<int> &ranks);
+    void waits(std::vector<std::string> &what);
     void on_frame(const core::upper_frame &frame);
 
   private:

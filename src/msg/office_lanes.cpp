@@ -221,4 +221,25 @@ void office::awaited(std::set<int> &ranks)
         if (r.whole > 0) ranks.insert(rank); // the rest of a message
 }
 
+// The earliest in words: programs mostly wait for that.
+void office::waits(std::vector<std::string> &what)
+{
+    if (!open_) return;
+    guard held(lock_);
+    const auto add = [&](std::size_t n, const char *thing, const pattern &first) {
+        const std::string source = first.source == anything ? "any rank" : fmt::format("rank {}", first.source),
+                          tag = first.tag == anything ? "any tag" : fmt::format("tag {}", first.tag);
+        what.push_back(
+            fmt::format("{}{} from {} with {}", core::counted(n, thing), n == 1 ? "" : ", the first", source, tag));
+    };
+    if (const posted *p = matcher_.earliest_posted()) add(matcher_.posted_count(), "receive", p->want);
+    if (!looked_for_.empty()) add(looked_for_.size(), "probe", looked_for_.front()->want);
+    std::set<int> sources;
+    for (const request *r : fetches_) sources.insert(r->source);
+    for (const held_up &h : aside_) sources.insert(h.fetch->source);
+    if (!sources.empty())
+        what.push_back(core::counted(fetches_.size() + aside_.size(), "message") + " on the way from " +
+                       core::ranks_text(sources));
+}
+
 } // namespace onesea::msg

@@ -95,6 +95,9 @@ void add_pair(rank_speed *s, const pair_copy *before, const pair_copy &after)
     s->lost += growth(before, after, &pair_counts::packets_lost);
 }
 
+// With what has not ended, and will be counted then.
+std::uint64_t waited(const page_copy &p) { return p.process[&process_counts::wait_ns] + p.open_wait_ns; }
+
 rank_speed speed(const page_copy &before, const page_copy &after, double seconds)
 {
     rank_speed s;
@@ -118,7 +121,7 @@ rank_speed speed(const page_copy &before, const page_copy &after, double seconds
     for (auto word : {&process_counts::not_ours, &process_counts::forged, &process_counts::malformed,
                       &process_counts::replayed, &process_counts::kept_out})
         s.dropped += double(growth(before.process[word], after.process[word]));
-    s.waiting = double(growth(before.process[&process_counts::wait_ns], after.process[&process_counts::wait_ns])) / 1e9;
+    s.waiting = double(growth(waited(before), waited(after))) / 1e9;
     for (double *rate : {&s.operations, &s.bytes_out, &s.bytes_in, &s.packets, &s.lost, &s.dropped, &s.waiting})
         *rate /= seconds;
     return s;

@@ -138,6 +138,20 @@ TEST(live, speeds_are_growth_per_second)
     EXPECT_EQ(all[0].most_to, 1);
 }
 
+// It began before the first look; of what is counted when it ends, a part was told before.
+TEST(live, a_wait_that_goes_on_is_counted)
+{
+    page_copy before = at(0, 0, 0, 0), during = before;
+    before.open_wait_ns = 3'000'000'000;
+    during.open_wait_ns = 4'000'000'000;
+    EXPECT_DOUBLE_EQ(speeds({before}, {during}, 1).at(0).waiting, 1);
+    live_page ended(0);
+    ended.page->process().wait_ns += 4'500'000'000;
+    std::string problem;
+    const page_copy after = read_page(ended.fd, any_ranks, &problem).value();
+    EXPECT_DOUBLE_EQ(speeds({during}, {after}, 1).at(0).waiting, 0.5);
+}
+
 TEST(live, ranks_that_came_or_went_have_no_speed_and_idle_ones_have_none_to_name)
 {
     EXPECT_TRUE(speeds({at(0, 1, 1, 1)}, {at(1, 2, 2, 2)}, 1).empty());

@@ -2,6 +2,7 @@
 // A rank can write whatever it likes into its page, so every place and number in it is checked against the file.
 #include "observe/page_copy.hpp"
 
+#include "base/clock.hpp"
 #include "base/counts_page.hpp"
 
 #include <algorithm>
@@ -96,6 +97,13 @@ void trips_from_json(const nlohmann::json &j, pair_copy &p)
         p.round_trips.counts[histogram_scale::bucket_of(b.at(0).get<std::uint64_t>())] = b.at(1).get<std::uint32_t>();
 }
 
+// Its clock is this machine's.
+std::uint64_t open_wait(const counts_header &h)
+{
+    const std::uint64_t since = h.waiting_since, now = now_ns();
+    return since && since < now ? now - since : 0;
+}
+
 // In pieces, up to the first that is none: a file may claim any number of rows without any memory behind them. Each is
 // of another rank.
 bool read_rows(int fd, const counts_header &h, std::uint32_t ranks, std::map<int, pair_copy> *pairs)
@@ -160,12 +168,23 @@ std::optional<page_copy> read_page(int fd, std::uint32_t ranks, std::string *pro
         if (std::uint32_t(owners[i]) > ranks) return refuse("it tells of no rank");
         add_inlined(pairs[owners[i] - 1].counts, windows[i]);
     }
-    page_copy page{h.rank, h.pid, h.job, copy(h.process, process_labels), {}};
+    page_copy page{h.rank, h.pid, h.job, copy(h.process, process_labels), {}, open_wait(h)};
     for (auto &[rank, p] : pairs) {
         p.rank = rank;
         if (anything(p)) page.pairs.push_back(std::move(p));
     }
     return page;
+}
+
+std::optional<wait_copy> read_waits(int fd)
+{
+    struct stat info;
+    std::vector<counts_header> head(1);
+    if (fstat(fd, &info) != 0 || !read_at(fd, head, 0)) return std::nullopt;
+    const counts_header &h = head[0];
+    if (!sensible(h, std::uint64_t(info.st_size))) return std::nullopt;
+    const std::size_t bytes = std::min<std::size_t>(h.waits.bytes, sizeof h.waits.text);
+    return wait_copy{h.waits.answers, h.pid != 0, open_wait(h) / 1'000'000, std::string(h.waits.text, bytes)};
 }
 
 nlohmann::json to_json(const page_copy &page)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "observe/page_copy.hpp"
 
+#include "base/clock.hpp"
 #include "base/counts_page.hpp"
 
 #include <gtest/gtest.h>
@@ -51,6 +52,29 @@ TEST(page_copy, holds_what_was_counted_by_rank)
     EXPECT_EQ(c.pairs[1].operations(), 3u);
     EXPECT_EQ(c.pairs[1].bytes(), 24u);
     EXPECT_EQ(c.pairs[1].round_trips.samples(), 1u);
+}
+
+TEST(page_copy, tells_what_its_owner_waits_for)
+{
+    made_page m;
+    EXPECT_EQ(m.read().open_wait_ns, 0u);
+    EXPECT_EQ(read_waits(m.fd)->ms, 0u);
+    m.page->waiting_since().set(now_ns() - 5'000'000'000);
+    m.page->waits().write(7, "a receive");
+    const auto waits = read_waits(m.fd);
+    ASSERT_TRUE(waits);
+    EXPECT_TRUE(waits->started);
+    EXPECT_EQ(waits->answers, 7u);
+    EXPECT_EQ(waits->text, "a receive");
+    EXPECT_GE(waits->ms, 5000u);
+    EXPECT_GE(m.read().open_wait_ns, 5'000'000'000u);
+    m.page->waits().write(8, std::string(5000, 'x'));
+    EXPECT_EQ(read_waits(m.fd)->text, std::string(sizeof wait_report::text, 'x'));
+    m.page->waiting_since().set(now_ns() + 1'000'000'000'000); // of another clock
+    EXPECT_EQ(read_waits(m.fd)->ms, 0u);
+    m.damage(offsetof(counts_header, waits.bytes), 1u << 30, 4);
+    EXPECT_EQ(read_waits(m.fd)->text.size(), sizeof wait_report::text);
+    EXPECT_FALSE(read_waits(-1));
 }
 
 TEST(page_copy, adds_what_the_inlined_path_counted)

@@ -28,7 +28,7 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 12;
+inline constexpr std::uint32_t arena_version = 13;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t lane_cells = 1024;     // of a cache line; per ordered pair of local ranks
 inline constexpr std::size_t short_lane_cells = 16; // of the lane for collectives
@@ -58,10 +58,11 @@ struct arena_header {
     std::uint64_t slot_stride, ring_stride, heap_stride;
     profile tuning;
     node_kinds kinds;
-    std::atomic<std::uint32_t> ranks;      // how many there have been
-    std::atomic<std::uint32_t> world;      // how many the job started with: those of a node have consecutive numbers
-    std::atomic<std::uint32_t> ended;      // how many have ended: the length of the log
-    std::atomic<std::uint32_t> membership; // += 1 whenever ranks came or ended; then all doorbells are rung
+    std::atomic<std::uint32_t> ranks;       // how many there have been
+    std::atomic<std::uint32_t> world;       // how many the job started with: those of a node have consecutive numbers
+    std::atomic<std::uint32_t> ended;       // how many have ended: the length of the log
+    std::atomic<std::uint32_t> waits_asked; // how often the agent has asked what the ranks wait for
+    std::atomic<std::uint32_t> membership; // += 1 whenever ranks came, ended or were asked; then all doorbells are rung
 };
 
 // One per local rank. Every doorbell is there before the first rank starts.

@@ -5,7 +5,6 @@
 // Each is run by name (--only) as a job of its own, with --on-death continue.
 #include "fair_clock.hpp"
 #include "places.hpp"
-#include "stop_rank.hpp"
 
 #include <algorithm>
 #include <array>
@@ -120,7 +119,7 @@ void kill_while_all_wait(run &t, bool agent)
     for (int r = 0; r < t.size; ++r)
         if (!doomed(r)) living.push_back(r);
     while (t.shared->flags[2] < std::uint64_t(t.size) - living.size()) pause_for(0.001);
-    if (t.rank == 0) stop_rank(t, victim);
+    if (t.rank == 0) kill(pid_t(pids[std::size_t(victim)]), SIGSTOP);
     t.sync();
     std::array<caller, 4> all = callers(victim, heaps[std::size_t(victim)]);
     std::vector<std::thread> threads;

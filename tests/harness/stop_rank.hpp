@@ -7,7 +7,8 @@
 namespace proof {
 
 // Stops the process of a rank; when this returns none of its threads runs, so that it answers nothing more. And the
-// contrary. Whoever is stopped while it opens the board's gate would wake nobody.
+// contrary. Whoever is stopped while it opens the board's gate would wake nobody. Not for a rank that is to be killed
+// in time: the kernel may need seconds to end threads that were looked at in /proc.
 void stop_rank(const run &t, int rank);
 void let_go_on(const run &t, int rank);
 

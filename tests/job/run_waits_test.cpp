@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --timeout tells of a job that has not ended: who waits for whom, and who does not wait.
+#include "command.hpp"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <regex>
+
+namespace job_test {
+namespace {
+
+void expect_line(const outcome &o, const std::string &pattern)
+{
+    EXPECT_TRUE(std::regex_search(o.err, std::regex("onesea:   " + pattern + "\n"))) << pattern << " in\n" << o.err;
+}
+
+const std::string waited = "has waited for [0-9]+\\.[0-9] s: ";
+
+TEST(run_waits, a_time_limit_tells_what_each_rank_waits_for)
+{
+    for (const char *nodes : {"1", "8"}) {
+        command c({"run", "-n", "8", "--nodes", nodes, "--timeout", "2", ONESEA_WAITING});
+        const auto o = c.wait();
+        EXPECT_EQ(o.status, 124);
+        EXPECT_LT(o.seconds, 8);
+        expect_line(o, "rank 0 on localhost " + waited + "1 receive from any rank with tag 5");
+        expect_line(o, "rank 1 on localhost " + waited + "3 receives, the first from rank 0 with tag 7");
+        expect_line(o, "rank 2 on localhost " + waited + "1 message unreceived to rank 0");
+        expect_line(o, "rank 3 on localhost " + waited + "a collective, for rank [0-9]+.*");
+        expect_line(o, "rank 4 on localhost " + waited + "a counter, a flag or a handler");
+        expect_line(o, "rank 5 on localhost does not wait");
+        expect_line(o, "rank 6 on localhost does not answer");
+        expect_line(o, "rank 7 on localhost has not called sea_init\\(\\)");
+        EXPECT_LT(o.err.find("rank 6 on"), o.err.find("rank 5 on"));
+        EXPECT_LT(o.err.find("rank 5 on"), o.err.find("rank 0 on"));
+        EXPECT_TRUE(c.nothing_left());
+    }
+}
+
+TEST(run_waits, a_time_limit_of_a_large_job_tells_of_some)
+{
+    const auto o = onesea({"run", "-n", "20", "--timeout", "1", "sleep", "30"});
+    EXPECT_EQ(o.status, 124);
+    expect_line(o, "rank 0 on localhost has not called sea_init\\(\\)");
+    expect_line(o, "and 4 more ranks");
+}
+
+TEST(run_waits, so_does_ctrl_backslash_before_it_ends_the_job)
+{
+    command c({"run", "-n", "2", "--nodes", "2", "sh", "-c", "echo up; exec sleep 300"});
+    ASSERT_TRUE(c.wait_for("up\nup\n"));
+    c.send(SIGQUIT);
+    const auto o = c.wait();
+    EXPECT_EQ(o.status, 128 + SIGQUIT);
+    expect_line(o, "rank 0 on localhost has not called sea_init\\(\\)");
+    expect_line(o, "rank 1 on localhost has not called sea_init\\(\\)");
+    EXPECT_TRUE(c.nothing_left());
+}
+
+TEST(run_waits, nothing_is_told_where_remarks_are_not_wanted)
+{
+    const auto o = onesea({"run", "-n", "2", "--quiet", "--timeout", "1", "sleep", "30"});
+    EXPECT_EQ(o.status, 124);
+    EXPECT_EQ(o.err.find("sea_init"), std::string::npos) << o.err;
+}
+
+} // namespace
+} // namespace job_test
