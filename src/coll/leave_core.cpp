@@ -5,9 +5,11 @@
 #include "coll/leave.hpp"
 #include "core/internal.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace onesea::coll {
@@ -25,6 +27,7 @@ struct leaving {
     std::optional<leave_state> state;
     std::optional<leave_state::action> found; // by the condition of the wait, for the one who waits
     int ranks = 0;                            // when it was found
+    std::atomic<bool> waits{false};
 
     leave_state &get() // the first message may come before this rank is ready to leave
     {
@@ -93,7 +96,7 @@ int release(const std::vector<int> &waiting, nanoseconds deadline)
     return status == SEA_ERR_TIMEOUT ? status : SEA_OK;
 }
 
-int leave(nanoseconds deadline)
+int wait_for_all(nanoseconds deadline)
 {
     auto &l = the_leaving();
     while (true) {
@@ -107,7 +110,18 @@ int leave(nanoseconds deadline)
     }
 }
 
+int leave(nanoseconds deadline)
+{
+    the_leaving().waits = true;
+    const int status = wait_for_all(deadline);
+    the_leaving().waits = false;
+    return status;
+}
+
 const bool registered = [] {
+    core::add_progress_source({nullptr, nullptr, nullptr, nullptr, [](std::vector<std::string> &what) {
+                                   if (the_leaving().waits) what.emplace_back("sea_finalize() of all other ranks");
+                               }});
     core::register_internal_am(core::am_leave, on_leave, nullptr);
     core::set_leave_barrier(leave);
     return true;

@@ -37,6 +37,17 @@ TEST(run_waits, a_time_limit_tells_what_each_rank_waits_for)
     }
 }
 
+TEST(run_waits, who_has_left_waits_for_those_who_have_not)
+{
+    for (const char *nodes : {"1", "3"}) {
+        const auto o = onesea({"run", "-n", "3", "--nodes", nodes, "--timeout", "1", ONESEA_WAITING, "leave"});
+        EXPECT_EQ(o.status, 124);
+        expect_line(o, "rank 0 on localhost " + waited + "sea_finalize\\(\\) of all other ranks");
+        expect_line(o, "rank 1 on localhost does not wait");
+        expect_line(o, "rank 2 on localhost " + waited + "sea_finalize\\(\\) of all other ranks");
+    }
+}
+
 TEST(run_waits, a_time_limit_of_a_large_job_tells_of_some)
 {
     const auto o = onesea({"run", "-n", "20", "--timeout", "1", "sleep", "30"});

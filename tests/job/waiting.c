@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job that does not end: each rank waits, or does not, in its own way. */
+/* A job that does not end: each rank waits, or does not, in its own way. With an argument all leave but one. */
 #include <onesea.h>
 #include <onesea/message.h>
 
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void receive_from_anybody(void)
@@ -38,10 +39,11 @@ static void wait_for_a_counter(void)
     sea_counter_wait(&never, 1, SEA_FOREVER);
 }
 
-int main(void)
+int main(int argc, char *argv[])
 {
     if (getenv("ONESEA_RANK") && atoi(getenv("ONESEA_RANK")) == 7) return pause();
     if (sea_init(NULL) != SEA_OK) return 1;
+    if (argc > 1 && strcmp(argv[1], "leave") == 0) return sea_rank() == 1 ? pause() : sea_finalize();
     switch (sea_rank()) {
     case 0:
         receive_from_anybody();
