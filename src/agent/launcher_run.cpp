@@ -96,9 +96,9 @@ void launcher::take_failed(unsigned node, const message &m)
 }
 
 // An agent speaks of its own ranks alone.
-unsigned launcher::rank_told_of(unsigned node, const message &m) const
+unsigned launcher::rank_told_of(unsigned node, const nlohmann::json &number) const
 {
-    const auto rank = m.head.at("rank").get<std::size_t>();
+    const auto rank = number.get<std::size_t>();
     if (rank >= placed_.ranks.size() || placed_.ranks[rank].node != node)
         throw request_error(fmt::format("it spoke of rank {}, which is not on node {}", rank, node));
     return unsigned(rank);
@@ -106,7 +106,7 @@ unsigned launcher::rank_told_of(unsigned node, const message &m) const
 
 void launcher::take_output(unsigned node, const message &m)
 {
-    const unsigned rank = rank_told_of(node, m);
+    const unsigned rank = rank_told_of(node, m.head.at("rank"));
     int stream = m.head.at("stream").get<int>();
     if (stream < 1 || stream > 2) return;
     output_.take(rank, stream, m.body);
@@ -134,7 +134,7 @@ void launcher::send_input(unsigned rank, std::string_view bytes)
 
 void launcher::take_exit(unsigned node, const message &m)
 {
-    const unsigned rank = rank_told_of(node, m);
+    const unsigned rank = rank_told_of(node, m.head.at("rank"));
     rank_end end = end_from(m);
     verdict_.add(end, ending_ && end.asked);
     rank_gone(rank, shm::rank_state(m.head.at("state").get<std::uint8_t>()), m.head.at("status").get<int>());

@@ -101,7 +101,7 @@ class launcher {
     // launcher_run.cpp
     void received(unsigned node, message &m);
     void line_ended(unsigned node, const std::string &why);
-    unsigned rank_told_of(unsigned node, const message &m) const;
+    unsigned rank_told_of(unsigned node, const nlohmann::json &number) const;
     void take_exit(unsigned node, const message &m);
     void ranks_lost(unsigned node);
     void tell_ends();

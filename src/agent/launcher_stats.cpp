@@ -22,7 +22,7 @@ void launcher::open_stats_file()
 void launcher::take_counts(unsigned node, const message &m)
 {
     observe::page_copy part = observe::page_from_json(m.head);
-    part.rank = int(rank_told_of(node, m));
+    part.rank = int(rank_told_of(node, m.head.at("rank")));
     auto [place, first] = counts_.try_emplace(part.rank);
     observe::rank_report &report = place->second;
     if (first) {

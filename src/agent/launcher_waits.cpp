@@ -56,11 +56,10 @@ void launcher::tell_waits_then(std::function<void()> next)
 void launcher::take_waits(unsigned node, const message &m)
 {
     if (!behind_waits_ || !waits_asked_.erase(node)) return; // late, or unasked
-    for (const auto &one : m.head.at("ranks")) {
-        const auto rank = one.at(0).get<std::size_t>();
-        if (rank >= placed_.ranks.size() || placed_.ranks[rank].node != node)
-            throw request_error(fmt::format("it spoke of rank {}, which is not on node {}", rank, node));
-        waits_.push_back({unsigned(rank), one.at(1).get<bool>(), one.at(2).get<std::uint64_t>(),
+    const nlohmann::json &ranks = m.head.at("ranks");
+    if (ranks.size() > placed_.nodes[node].ranks.size()) throw request_error("it spoke of more ranks than it has");
+    for (const auto &one : ranks) {
+        waits_.push_back({rank_told_of(node, one.at(0)), one.at(1).get<bool>(), one.at(2).get<std::uint64_t>(),
                           printable(one.at(3).get<std::string>(), most_text)});
     }
     if (waits_asked_.empty()) tell_waits();
@@ -75,6 +74,8 @@ void launcher::tell_waits()
     const std::size_t shown = std::min(waits_.size(), most_lines);
     for (std::size_t i = 0; i < shown; ++i) output_.say(describe(waits_[i], host_of(waits_[i].rank)));
     if (shown < waits_.size()) output_.say(fmt::format("  and {} more ranks", waits_.size() - shown));
+    for (unsigned n : std::exchange(waits_asked_, {}))
+        output_.say(fmt::format("  the agent of node {} ({}) does not answer", n, placed_.nodes[n].host));
     std::exchange(behind_waits_, nullptr)();
 }
 

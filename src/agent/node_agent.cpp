@@ -449,7 +449,8 @@ void node_agent::tell_waits(std::uint32_t question, nanoseconds until)
 {
     nlohmann::json all = nlohmann::json::array();
     bool complete = true;
-    for (unsigned slot = 0; slot < job_->ranks.size(); ++slot) {
+    const std::size_t started = job_->ranks.size() - ranks_->has_program(); // the last is to be started, perhaps
+    for (unsigned slot = 0; slot < started; ++slot) {
         if (memory_->wishes_of(slot) < 0) continue; // it has ended
         const auto waits = observe::read_waits(memory_->counts_of(slot)).value_or(observe::wait_copy{});
         const bool answers = waits.answers == question, inside = memory_->progress_of(slot) == 1;
