@@ -5,6 +5,8 @@
 #include <csignal>
 #include <gtest/gtest.h>
 #include <regex>
+#include <string>
+#include <vector>
 
 namespace job_test {
 namespace {
@@ -14,15 +16,35 @@ void expect_line(const outcome &o, const std::string &pattern)
     EXPECT_TRUE(std::regex_search(o.err, std::regex("onesea:   " + pattern + "\n"))) << pattern << " in\n" << o.err;
 }
 
+int occurrences(const std::string &text, const std::string &what)
+{
+    int n = 0;
+    for (auto at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++n;
+    return n;
+}
+
+// On a slow machine ranks may not have come to their waits when the time is up, or not answer soon: then they get more.
+outcome run_until(std::vector<std::string> words, int waiting, int silent)
+{
+    words.insert(words.begin(), {"run", "--timeout", "2"});
+    outcome o;
+    for (const char *limit : {"2", "6", "20"}) {
+        words[2] = limit;
+        command c(words);
+        o = c.wait();
+        EXPECT_EQ(o.status, 124);
+        EXPECT_TRUE(c.nothing_left());
+        if (occurrences(o.err, "has waited") == waiting && occurrences(o.err, "does not answer") == silent) break;
+    }
+    return o;
+}
+
 const std::string waited = "has waited for [0-9]+\\.[0-9] s: ";
 
 TEST(run_waits, a_time_limit_tells_what_each_rank_waits_for)
 {
     for (const char *nodes : {"1", "8"}) {
-        command c({"run", "-n", "8", "--nodes", nodes, "--timeout", "2", ONESEA_WAITING});
-        const auto o = c.wait();
-        EXPECT_EQ(o.status, 124);
-        EXPECT_LT(o.seconds, 8);
+        const auto o = run_until({"-n", "8", "--nodes", nodes, ONESEA_WAITING}, 5, 1);
         expect_line(o, "rank 0 on localhost " + waited + "1 receive from any rank with tag 5");
         expect_line(o, "rank 1 on localhost " + waited + "3 receives, the first from rank 0 with tag 7");
         expect_line(o, "rank 2 on localhost " + waited + "1 message unreceived to rank 0");
@@ -33,15 +55,13 @@ TEST(run_waits, a_time_limit_tells_what_each_rank_waits_for)
         expect_line(o, "rank 7 on localhost has not called sea_init\\(\\)");
         EXPECT_LT(o.err.find("rank 6 on"), o.err.find("rank 5 on"));
         EXPECT_LT(o.err.find("rank 5 on"), o.err.find("rank 0 on"));
-        EXPECT_TRUE(c.nothing_left());
     }
 }
 
 TEST(run_waits, who_has_left_waits_for_those_who_have_not)
 {
     for (const char *nodes : {"1", "3"}) {
-        const auto o = onesea({"run", "-n", "3", "--nodes", nodes, "--timeout", "1", ONESEA_WAITING, "leave"});
-        EXPECT_EQ(o.status, 124);
+        const auto o = run_until({"-n", "3", "--nodes", nodes, ONESEA_WAITING, "leave"}, 2, 0);
         expect_line(o, "rank 0 on localhost " + waited + "sea_finalize\\(\\) of all other ranks");
         expect_line(o, "rank 1 on localhost does not wait");
         expect_line(o, "rank 2 on localhost " + waited + "sea_finalize\\(\\) of all other ranks");
