@@ -2,6 +2,7 @@
 // Ranks that die in a job that goes on (--on-death continue): the others' operations on them fail, quickly, and nothing
 // else does. Run with --death by at least 4 ranks; the last three die, or of five four, each in its own way.
 #include "places.hpp"
+#include "process_end.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -13,18 +14,16 @@ using namespace proof;
 
 namespace {
 
-// From a death to the knowledge of it, less what the machine withheld from this process meanwhile. Who is about to die
-// says so first; all others look at the clock before they let it.
+// From a death to the knowledge of it, less what the machine withheld from this process meanwhile. All look at the
+// victim before they let it die.
 class since_death {
   public:
-    explicit since_death(run &t) : t_(t) { t.shared->flags[0] = 0; }
-    void dies_now() { t_.shared->flags[0] = std::uint64_t(now() * 1e6); }
-    bool told() const { return t_.shared->flags[0] != 0; }
-    double moment() const { return double(t_.shared->flags[0]) * 1e-6; }
-    double seconds() const { return told() ? now() - moment() - clock_.withheld() : 0; }
+    since_death(const run &t, int victim) : end_(t.shared->seats[victim].pid) {}
+    bool happened() const { return end_.moment() != 0; }
+    double seconds() const { return happened() ? now() - end_.moment() - clock_.withheld() : 0; }
 
   private:
-    run &t_;
+    process_end end_;
     fair_clock clock_;
 };
 
@@ -122,11 +121,10 @@ DEATH_STEP(8000, operations_on_a_killed_rank_fail_soon)
     static place *heap = new place(kind::heap, 70080), *own = new place(kind::malloced, 70080); // outlive the step
     std::vector<sea_addr> heaps = t.exchange(heap->address()), owns = t.exchange(own->address());
     listen();
-    since_death death(t);
+    since_death death(t, victim);
     t.sync();
     if (t.rank == victim) {
         leave(*t.shared);
-        death.dies_now();
         kill(getpid(), SIGKILL);
     }
     // Traffic until it is known; then never again a success.
@@ -164,14 +162,13 @@ DEATH_STEP(8001, waiting_for_a_rank_that_dies_ends)
     std::vector<sea_addr> heaps = t.exchange(heap->address());
     listen();
     CHECK_OK(sea_am_register(12, hold_for_ever, nullptr));
-    since_death death(t);
+    since_death death(t, victim);
     t.sync();
     if (t.rank == victim) { // the handler may run on this very thread, in sync()
-        std::thread([&t, &death] {
+        std::thread([&t] {
             for (double until = now() + 10; !inside && now() < until;) pause_for(0.001);
             pause_for(0.1);
             leave(*t.shared);
-            death.dies_now();
             kill(getpid(), SIGKILL);
         }).detach();
     }
@@ -189,7 +186,7 @@ DEATH_STEP(8001, waiting_for_a_rank_that_dies_ends)
     CHECK_OK(sea_put(heap->address(), &word, 8, &o)); // to itself, after what never completes
     CHECK_STATUS(SEA_ERR_DEAD, sea_wait(ops[1], 20));
     CHECK_STATUS(SEA_ERR_DEAD, sea_wait(ops[0], 20));
-    CHECK(death.told());
+    CHECK(death.happened());
     CHECK(death.seconds() < death_limit);
     CHECK(peek8(heap->memory()) != 1);
     wait_until_heard(victim, 128 + SIGKILL, death);
@@ -202,11 +199,10 @@ DEATH_STEP(8002, a_rank_that_exits_without_finalize_has_died)
     static place *heap = new place(kind::heap, 4096);
     std::vector<sea_addr> heaps = t.exchange(heap->address());
     listen();
-    since_death death(t);
+    since_death death(t, victim);
     t.sync();
     if (t.rank == victim) {
         leave(*t.shared);
-        death.dies_now();
         _exit(3);
     }
     wait_until_heard(victim, 3, death);
@@ -228,14 +224,13 @@ DEATH_STEP(8003, raw_transfers_with_a_killed_rank_end_soon)
     CHECK_OK(sea_raw_open());
     const std::vector<std::uint64_t> all = t.exchange(reinterpret_cast<std::uint64_t>(memory.data()));
     const std::vector<sea_addr> heaps = t.exchange(heap->address());
-    since_death death(t);
+    since_death death(t, victim);
     const std::uint64_t there = all[std::size_t(victim)];
     t.sync();
     if (t.rank == victim) {
-        std::thread([&t, &death] {
+        std::thread([&t] {
             pause_for(0.05);
             leave(*t.shared);
-            death.dies_now();
             kill(getpid(), SIGKILL);
         }).detach();
         sea_opts o = SEA_OPTS_INIT;
@@ -272,11 +267,10 @@ LONE_STEP(8010, operations_on_a_killed_rank_0_fail_soon)
     static place *heap = new place(kind::heap, 70080), *own = new place(kind::malloced, 70080); // outlive the step
     std::vector<sea_addr> heaps = t.exchange(heap->address()), owns = t.exchange(own->address());
     listen();
-    since_death death(t);
+    since_death death(t, 0);
     t.sync();
     if (t.rank == 0) {
         leave(*t.shared);
-        death.dies_now();
         kill(getpid(), SIGKILL);
     }
     wait_until_heard(0, 128 + SIGKILL, death);

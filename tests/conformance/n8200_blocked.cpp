@@ -5,6 +5,7 @@
 // Each is run by name (--only) as a job of its own, with --on-death continue.
 #include "fair_clock.hpp"
 #include "places.hpp"
+#include "process_end.hpp"
 
 #include <algorithm>
 #include <array>
@@ -133,8 +134,11 @@ void kill_while_all_wait(run &t, bool agent)
         pause_for(settle);
         withheld = clock.withheld();
         if (t.rank != 0) return;
-        t.shared->flags[0] = micros(now());
-        kill(pid_t((agent ? parents : pids)[std::size_t(victim)]), SIGKILL);
+        const int target = int((agent ? parents : pids)[std::size_t(victim)]);
+        const process_end end(target);
+        kill(target, SIGKILL);
+        while (end.moment() == 0) pause_for(0.001);
+        t.shared->flags[0] = micros(end.moment());
     });
     std::thread waiter([&] {
         for (std::thread &one : threads) one.join();
