@@ -73,7 +73,8 @@ void launcher::tell_waits()
     std::sort(waits_.begin(), waits_.end(), [&](const auto &a, const auto &b) { return key(a) < key(b); });
     const std::size_t shown = std::min(waits_.size(), most_lines);
     for (std::size_t i = 0; i < shown; ++i) output_.say(describe(waits_[i], host_of(waits_[i].rank)));
-    if (shown < waits_.size()) output_.say(fmt::format("  and {} more ranks", waits_.size() - shown));
+    if (shown < waits_.size())
+        output_.say(fmt::format("  and {} more ranks{}", waits_.size() - shown, waits_[shown].ms ? " that wait" : ""));
     for (unsigned n : std::exchange(waits_asked_, {}))
         output_.say(fmt::format("  the agent of node {} ({}) does not answer", n, placed_.nodes[n].host));
     std::exchange(behind_waits_, nullptr)();
