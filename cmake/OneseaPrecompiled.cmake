@@ -28,13 +28,14 @@ onesea_headers(program OPTIONS -fPIE)
 onesea_headers(tool HEADERS fmt/format.h nlohmann/json.hpp LINK fmt::fmt nlohmann_json::nlohmann_json
                OPTIONS -fPIE ${ONESEA_TOOL_SPEED})
 if(ONESEA_BUILD_TESTS)
-    onesea_headers(test HEADERS gtest/gtest.h fmt/format.h LINK GTest::gtest fmt::fmt OPTIONS -fPIE)
+    onesea_headers(test HEADERS gtest/gtest.h fmt/format.h LINK GTest::gtest fmt::fmt
+                   OPTIONS -fPIE ${ONESEA_TOOL_SPEED})
 endif()
 
 # onesea_precompiled(KIND target...): targets of C++ alone.
 function(onesea_precompiled kind)
     foreach(target ${ARGN})
-        if(kind STREQUAL tool)
+        if(kind MATCHES "^(tool|test)$")
             target_compile_options(${target} PRIVATE ${ONESEA_TOOL_SPEED})
         endif()
         target_precompile_headers(${target} REUSE_FROM onesea_headers_${kind})

@@ -56,6 +56,15 @@ if(ONESEA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${ONESEA_CCACHE})
 endif()
 
+# Files of a target are compiled some at a time: what they instantiate alike is made once, and a build from nothing is a
+# third less work. The library's own are not: it is compiled as one when it is linked. Each file includes what it needs
+# and keeps its names to itself all the same: clang reads them one by one (scripts/second_compiler.py), with the warnings
+# that mean nothing where several files are one.
+option(ONESEA_FILES_TOGETHER "Compile several files of a target at once" ON)
+set(CMAKE_UNITY_BUILD ${ONESEA_FILES_TOGETHER})
+add_compile_options($<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>
+    $<$<AND:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-subobject-linkage>)
+
 # A message passes through dozens of short functions of many files: they are compiled as one. Only
 # our shared libraries are linked so; the objects have plain code as well, with which the tests are linked in a moment.
 # -Wno-restrict: gcc 12 at -O3 sees overlaps in std::string that are none (its bug 105651).
@@ -65,8 +74,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug
     add_link_options($<$<NOT:$<BOOL:$<TARGET_PROPERTY:ONESEA_AS_ONE>>>:-fno-lto>)
 endif()
 
-# The command and what it starts read options, wait and write reports: no time goes there, and half of their compilation
-# went to the optimizer.
+# The command and what it starts read options, wait and write reports, and tests call what was optimized: no time goes
+# there, and half of their compilation went to the optimizer.
 set(ONESEA_TOOL_SPEED $<$<NOT:$<CONFIG:Debug>>:-O1>)
 
 # With a sanitizer's instructions in between gcc loses what it knew of values: it takes initialised members of the standard

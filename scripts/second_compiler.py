@@ -23,6 +23,9 @@ CLANGXX = os.environ.get("ONESEA_CLANGXX", "clang++-14")
 # What only gcc knows, for its way to optimize (ONESEA_AS_ONE in cmake/OneseaSettings.cmake); no code is made here.
 ONLY_GCC = ("-flto=auto", "-ffat-lto-objects", "-Wno-restrict")
 
+# What is said to gcc because it reads several files as one (ONESEA_FILES_TOGETHER); here each is read by itself.
+TOGETHER = ("-Wno-shadow", "-Wno-subobject-linkage")
+
 # Read once for many files (cmake/OneseaPrecompiled.cmake). Here every file must include what it needs.
 READ_ONCE = "cmake_pch.hxx"
 
@@ -31,6 +34,16 @@ READ_ONCE = "cmake_pch.hxx"
 LARGE = ("CLI/CLI.hpp", "fmt/format.h", "gmock/gmock.h", "gtest/gtest.h", "nlohmann/json.hpp", "string", "vector")
 FEWEST_FILES = 3  # for which reading headers once is worth it
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+
+
+def apart(entry):
+    """An entry for each file of one that CMake made of several."""
+    if Path(entry["file"]).parent.name != "Unity":
+        return [entry]
+    return [
+        {**entry, "file": file, "command": entry["command"].replace(entry["file"], file)}
+        for _, file in INCLUDE.findall(Path(entry["file"]).read_text())
+    ]
 
 
 def command_of(entry):
@@ -42,7 +55,7 @@ def command_of(entry):
             pass
         elif before == "-include" and word.endswith(READ_ONCE):
             kept.pop()
-        elif word not in ("-c", "-o", source, *ONLY_GCC):
+        elif word not in ("-c", "-o", source, *ONLY_GCC, *TOGETHER):
             kept.append(word)
         before = word
     return [CLANG if source.endswith(".c") else CLANGXX, *kept, "-fsyntax-only", source]
@@ -105,7 +118,7 @@ def check_alike(group):
 def main(tree):
     entries = json.loads((Path(tree) / "compile_commands.json").read_text())
     groups = defaultdict(list)
-    for entry in entries:
+    for entry in (one for some in entries for one in apart(some)):
         if entry["file"].endswith((".c", ".cpp")):  # clang 14 has no Fortran
             groups[alike(entry)].append(entry)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:

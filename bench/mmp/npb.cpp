@@ -13,7 +13,7 @@
 namespace bench {
 namespace {
 
-constexpr double step_seconds = 120, quick_step_seconds = 5;
+constexpr double program_seconds = 120, quick_program_seconds = 5;
 
 std::string source_of(const std::string &who, const npb_group &group, int ranks)
 {
@@ -43,7 +43,7 @@ bool run_one(mmp_session &s, const std::string &who, const npb_group &group, int
 {
     const std::string file = s.folder + "/report";
     std::remove(file.c_str());
-    const double most = s.opts.quick ? quick_step_seconds : step_seconds;
+    const double most = s.opts.quick ? quick_program_seconds : program_seconds;
     const auto limit = std::min(most, std::max(0.1, time.left()));
     const auto result = run(what, limit, [&] { return reported(file) > 0; });
     const bool own = who == "mmp" || who == "one_sided", ended = result.good() || (result.timed_out && !own);

@@ -32,7 +32,7 @@ struct comparison {
 };
 
 // Both had a part in the noise of their ratio; with few turns either alone may seem quiet.
-comparison compare_scores(const candidate &one, const std::vector<double> &usual)
+comparison compare_scores(const tried_value &one, const std::vector<double> &usual)
 {
     if (one.scores.size() != usual.size()) throw std::logic_error("values were not measured equally often");
     std::vector<double> ratios;
@@ -54,14 +54,14 @@ double geometric_mean(const std::vector<double> &values)
     return std::exp(sum / double(values.size()));
 }
 
-choice choose(const std::vector<candidate> &all, std::uint32_t usual)
+choice choose(const std::vector<tried_value> &all, std::uint32_t usual)
 {
-    const auto base = std::find_if(all.begin(), all.end(), [&](const candidate &c) { return c.value == usual; });
+    const auto base = std::find_if(all.begin(), all.end(), [&](const tried_value &c) { return c.value == usual; });
     if (base == all.end() || base->scores.empty()) throw std::logic_error("the usual value was not measured");
     const double noise = compare_scores(*base, base->scores).noise;
     std::vector<comparison> better;
     double best = 0;
-    for (const candidate &c : all) {
+    for (const tried_value &c : all) {
         const comparison with = compare_scores(c, base->scores);
         if (c.value == usual || !with.wins || with.gain <= with.noise) continue;
         better.push_back(with);
@@ -79,13 +79,13 @@ choice choose(const std::vector<candidate> &all, std::uint32_t usual)
     return chosen;
 }
 
-std::vector<candidate> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond,
-                                std::uint32_t least)
+std::vector<tried_value> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond,
+                                  std::uint32_t least)
 {
     if (up_to.empty() || up_to.size() != beyond.size()) throw std::logic_error("both ways are measured equally often");
-    std::vector<candidate> all{{least, {}}};
+    std::vector<tried_value> all{{least, {}}};
     for (const auto &[size, time] : up_to[0]) all.push_back({size, {}});
-    for (candidate &c : all)
+    for (tried_value &c : all)
         for (std::size_t turn = 0; turn < up_to.size(); turn++) {
             std::vector<double> speeds;
             for (const auto &[size, time] : up_to[turn])

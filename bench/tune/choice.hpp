@@ -12,7 +12,7 @@
 
 namespace bench {
 
-struct candidate {
+struct tried_value {
     std::uint32_t value = 0;
     std::vector<double> scores; // by turn, the same number for all; more is better, all > 0
 };
@@ -26,15 +26,15 @@ struct choice {
 inline constexpr double least_gain = 0.03; // a profile is not changed for less
 
 // `usual` is among the values.
-choice choose(const std::vector<candidate> &all, std::uint32_t usual);
+choice choose(const std::vector<tried_value> &all, std::uint32_t usual);
 
 // Times by size, of one turn.
 using times_by_size = std::map<std::uint32_t, double>;
 
 // For each switch t out of `least` and the sizes, which are longer: how good it is to do sizes up to t the first way,
 // longer ones the second way. By turn, the same sizes everywhere.
-std::vector<candidate> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond,
-                                std::uint32_t least);
+std::vector<tried_value> switches(const std::vector<times_by_size> &up_to, const std::vector<times_by_size> &beyond,
+                                  std::uint32_t least);
 
 // Of several measurements at once.
 double geometric_mean(const std::vector<double> &values);

@@ -150,7 +150,7 @@ tuning_step tune_session::try_values(const tuned_path &path, const experiment &e
     for (int turn = 1; turn <= options_.turns(); turn++) {
         tell(path, std::string(e.what->name), turn);
         for (std::size_t i = 0; i < s.candidates.size(); i++) {
-            candidate &c = s.candidates[(i + static_cast<std::size_t>(turn)) % s.candidates.size()];
+            tried_value &c = s.candidates[(i + static_cast<std::size_t>(turn)) % s.candidates.size()];
             path_tuning t = with;
             t.*(e.what->value) = c.value;
             const measured got = run_job(path, t, e.cases);

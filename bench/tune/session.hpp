@@ -33,7 +33,7 @@ struct tuned_path {
 
 struct tuning_step { // one parameter
     const onesea::parameter *what = nullptr;
-    std::vector<candidate> candidates;
+    std::vector<tried_value> candidates;
     choice chosen;
     std::vector<curve> curves; // what was measured, the chosen value marked
     std::string title, unit;

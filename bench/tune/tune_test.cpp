@@ -11,11 +11,11 @@ using namespace bench;
 namespace {
 
 // Scores of a value that is `good` times the usual one, on a machine of that noise.
-candidate measured(std::uint32_t value, double good, double noise, unsigned seed, unsigned turns = 7)
+tried_value measured(std::uint32_t value, double good, double noise, unsigned seed, unsigned turns = 7)
 {
     std::mt19937 random(seed);
     std::normal_distribution<double> wave(0, noise);
-    candidate c{value, {}};
+    tried_value c{value, {}};
     for (unsigned i = 0; i < turns; i++) c.scores.push_back(good * std::exp(wave(random)));
     return c;
 }
@@ -38,7 +38,7 @@ TEST(tune_choice, keeps_the_usual_value_when_all_are_the_same_and_the_machine_is
 {
     unsigned changed = 0;
     for (unsigned seed = 0; seed < 300; seed++) {
-        std::vector<candidate> all;
+        std::vector<tried_value> all;
         for (unsigned i = 0; i < 7; i++) all.push_back(measured(1u << i, 1, 0.2, 100 * seed + i));
         changed += choose(all, 8).value != 8;
     }
@@ -48,7 +48,7 @@ TEST(tune_choice, keeps_the_usual_value_when_all_are_the_same_and_the_machine_is
 
 TEST(tune_choice, is_not_deceived_by_one_wild_turn)
 {
-    candidate usual{2, {1, 1, 1, 1, 1}}, lucky{4, {1, 9, 1, 1, 1}}, unlucky{8, {2, 2, 2, 0.1, 2}};
+    tried_value usual{2, {1, 1, 1, 1, 1}}, lucky{4, {1, 9, 1, 1, 1}}, unlucky{8, {2, 2, 2, 0.1, 2}};
     EXPECT_EQ(choose({usual, lucky}, 2).value, 2u);
     EXPECT_EQ(choose({usual, unlucky}, 2).value, 8u);
 }

@@ -37,6 +37,30 @@ class SecondCompilerTest(unittest.TestCase):
         self.assertEqual(self.status("std::vector<int> v;\n"), 1)
         self.assertEqual(self.status("#include <vector>\nstd::vector<int> v;\n"), 0)
 
+    def found_among(self, texts):
+        """Which of these files do not pass, though gcc takes them as one."""
+        with tempfile.TemporaryDirectory(prefix="onesea-clang-") as place:
+            (Path(place) / "Unity").mkdir()
+            for name, text in texts.items():
+                (Path(place) / name).write_text(text)
+            source = f"{place}/Unity/unity_0_cxx.cxx"
+            Path(source).write_text("".join(f'#include "{place}/{name}"\n\n' for name in texts))
+            command = f"g++ -std=c++20 -Wall -Wshadow -Werror -Wno-shadow -Wno-subobject-linkage -o a.o -c {source}"
+            subprocess.run(command.split(), cwd=place, check=True)
+            entries = [{"directory": place, "file": source, "command": command}]
+            (Path(place) / "compile_commands.json").write_text(json.dumps(entries))
+            result = subprocess.run([sys.executable, str(SCRIPT), place], capture_output=True, text=True)
+            found = [name for name in texts if f"{name} does not pass" in result.stdout]
+            self.assertIn(f"clang: {len(texts)} files, {len(found)} do not pass", result.stdout)
+            return found
+
+    def test_files_that_gcc_reads_as_one_are_read_one_by_one(self):
+        whole = "#include <vector>\nstd::vector<int> v;\n"
+        self.assertEqual(self.found_among({"a.cpp": whole, "b.cpp": "int f() { return 1; }\n"}), [])
+        self.assertEqual(self.found_among({"a.cpp": whole, "b.cpp": "std::vector<int> w;\n"}), ["b.cpp"])
+        hides = "int f(int a)\n{\n    { int a = 1; return a; }\n    return a;\n}\n"
+        self.assertEqual(self.found_among({"a.cpp": whole, "b.cpp": hides}), ["b.cpp"])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -28,7 +28,7 @@ struct flow {
 };
 
 // Into and out of the same memory every time: what is in it does not matter here.
-int one_call(team &t, const flow &f, std::vector<std::byte> &in, std::vector<std::byte> &out)
+int call_of(team &t, const flow &f, std::vector<std::byte> &in, std::vector<std::byte> &out)
 {
     const std::size_t size = f.sign.size;
     const int root = f.sign.root;
@@ -71,7 +71,7 @@ TEST_P(AheadTest, ends_when_a_late_member_would_have_to_keep_too_many_bytes)
             for (int other = 0; other < f.ranks; ++other)
                 EXPECT_EQ(other == f.late ? 0 : f.done, done[std::size_t(other)]);
         }
-        for (int i = 0; i < calls; ++i, ++done[std::size_t(rank)]) EXPECT_EQ(SEA_OK, one_call(t, f, in, out));
+        for (int i = 0; i < calls; ++i, ++done[std::size_t(rank)]) EXPECT_EQ(SEA_OK, call_of(t, f, in, out));
         EXPECT_EQ(0u, m.early_count(world_context));
     });
 }
@@ -94,7 +94,7 @@ TEST(AheadDisagreementTest, is_told_to_all_though_only_some_wait_for_each_other)
             team t(m, c, world_context, members::of_world(2), rank);
             std::vector<std::byte> data(16 * mega);
             const flow f{"broadcast", 2, 1, {.what = kind::broadcast, .size = rank == 0 ? data.size() : 0}, 0, 0};
-            int status = one_call(t, f, data, data);
+            int status = call_of(t, f, data, data);
             if (status == SEA_OK) status = run("barrier", t, {.what = kind::barrier}, [](call &k) { barrier(k); });
             EXPECT_EQ(SEA_ERR_INVALID, status) << "rank " << rank << ", seed " << seed;
         });

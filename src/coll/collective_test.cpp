@@ -11,6 +11,8 @@
 namespace onesea::coll {
 namespace {
 
+using fake::one_call;
+
 using words = std::vector<std::uint32_t>;
 
 std::uint32_t word_of(int member, std::size_t i)
@@ -23,14 +25,6 @@ words input_of(int member, std::size_t count)
     words w(count);
     for (std::size_t i = 0; i < count; ++i) w[i] = word_of(member, i);
     return w;
-}
-
-template <class Body>
-int one_call(team &t, const signature &s, Body &&body)
-{
-    call c(t, s, never);
-    body(c);
-    return c.conclude();
 }
 
 struct place {

@@ -212,4 +212,13 @@ inline int post_office::ended_rank(std::uint32_t i)
     return job_.ended_[i];
 }
 
+// One collective call of a member: how it ends.
+template <class Body>
+int one_call(team &t, const signature &s, Body &&body)
+{
+    call c(t, s, never);
+    body(c);
+    return c.conclude();
+}
+
 } // namespace onesea::coll::fake

@@ -13,16 +13,10 @@
 namespace onesea::coll {
 namespace {
 
+using fake::one_call;
+
 using text = std::vector<unsigned char>;
 constexpr unsigned char untouched = 0xee;
-
-template <class Body>
-int one_call(team &t, const signature &s, Body &&body)
-{
-    call c(t, s, never);
-    body(c);
-    return c.conclude();
-}
 
 // What member `from` has for member `to`: sometimes nothing, sometimes more than fits a header.
 text letter(unsigned seed, int from, int to)
@@ -59,24 +53,24 @@ struct laid_out {
     parts where() const { return {sizes.data(), offsets.data()}; }
 };
 
-struct place {
+struct arrangement {
     int ranks, nodes;
 };
 
-std::vector<place> places()
+std::vector<arrangement> arrangements()
 {
-    std::vector<place> all;
+    std::vector<arrangement> all;
     for (int n : {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 24})
         for (int nodes : std::set{1, 2, n})
             if (nodes <= n) all.push_back({n, nodes});
     return all;
 }
 
-class VariedTest : public testing::TestWithParam<place> {
+class VariedTest : public testing::TestWithParam<arrangement> {
   protected:
     void run(unsigned seed, const std::function<void(team &t)> &body)
     {
-        const place p = GetParam();
+        const arrangement p = GetParam();
         fake::job j(p.ranks, p.nodes, seed * 1000 + unsigned(p.ranks * 30 + p.nodes));
         j.run([&](int rank, mailbox &m, courier &c) {
             team t(m, c, world_context, members::of_world(p.ranks), rank);
@@ -181,7 +175,7 @@ TEST_P(VariedTest, sums_of_floats_do_not_depend_on_nodes_or_on_what_comes_first)
     EXPECT_EQ(results[0], results[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(places, VariedTest, testing::ValuesIn(places()), [](const auto &p) {
+INSTANTIATE_TEST_SUITE_P(places, VariedTest, testing::ValuesIn(arrangements()), [](const auto &p) {
     return "n" + std::to_string(p.param.ranks) + "_nodes" + std::to_string(p.param.nodes);
 });
 

@@ -9,7 +9,7 @@ namespace onesea::data {
 bool list::entry_at(std::uint64_t position) const
 {
     return position % 64 == 0 && x_.heap.live(position, sizeof(list_entry)) &&
-           at(position).magic.load(std::memory_order_relaxed) == entry_magic && at(position).chain == c_.chain;
+           at(position).magic.load(std::memory_order_relaxed) == list_entry_magic && at(position).chain == c_.chain;
 }
 
 std::uint64_t list::believed(std::uint64_t position) const
@@ -33,7 +33,7 @@ int list::repair()
         if (p % 64 || !x_.heap.live(p, sizeof(list_entry)) || at(p).chain != c_.chain || size > most)
             return x_.refuse(SEA_ERR_ADDRESS, why::damaged);
         const std::uint64_t behind = at(p).links.next;
-        if (at(p).magic.load() != entry_magic) {
+        if (at(p).magic.load() != list_entry_magic) {
             links(before).next = behind;
             x_.heap.release(p);
         } else {
@@ -90,7 +90,7 @@ std::uint64_t list::insert(std::uint64_t before, std::span<const std::byte> byte
     e->chain = c_.chain;
     const std::uint64_t behind = links(before).prev; // of it the new one comes
     e->links = {before, behind};
-    e->magic.store(entry_magic, std::memory_order_release);
+    e->magic.store(list_entry_magic, std::memory_order_release);
     std::atomic_ref(links(behind).next).store(position, std::memory_order_release);
     links(before).prev = position;
     ++c_.size;

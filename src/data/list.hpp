@@ -37,7 +37,7 @@ struct list_entry {
     sea_addr data; // inside this entry, or of another rank; SEA_NULL: there are no bytes
 };
 static_assert(sizeof(list_entry) == 56);
-inline constexpr std::uint64_t entry_magic = 0x6c69737420656e74; // "list ent"
+inline constexpr std::uint64_t list_entry_magic = 0x6c69737420656e74; // "list ent"
 
 using locked_list = locked_structure<list_control>;
 

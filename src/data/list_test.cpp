@@ -23,12 +23,12 @@ struct model_element {
     place at;
 };
 
-struct bench {
+struct list_bench {
     plain_heap heap{1 << 20};
     sea_addr at = SEA_NULL, other = SEA_NULL;
     list_answer answer;
 
-    bench()
+    list_bench()
     {
         at = create();
         other = create();
@@ -100,7 +100,7 @@ model::iterator any_of(model &m, std::mt19937 &dice)
 
 place place_at(const model &m, model::const_iterator i, sea_addr end) { return i == m.end() ? place{end, 0} : i->at; }
 
-void reorder(bench &b, model &m, std::mt19937 &dice)
+void reorder(list_bench &b, model &m, std::mt19937 &dice)
 {
     std::vector<model::iterator> order;
     for (auto i = m.begin(); i != m.end(); ++i) order.push_back(i);
@@ -117,7 +117,7 @@ void reorder(bench &b, model &m, std::mt19937 &dice)
 
 void random_operations(unsigned seed)
 {
-    bench b;
+    list_bench b;
     model m[2];
     std::mt19937 dice(seed);
     for (int i = 0; i < 3000; ++i) {
@@ -206,7 +206,7 @@ TEST(list, does_what_a_standard_list_does_under_random_operations)
 
 TEST(list, iterator_of_an_erased_element_is_refused_also_when_its_place_is_used_again)
 {
-    bench b;
+    list_bench b;
     const place end{b.at, 0};
     const place old = b.insert(b.at, end, "old");
     ASSERT_EQ(SEA_OK, b.erase(b.at, old));
@@ -223,7 +223,7 @@ TEST(list, iterator_of_an_erased_element_is_refused_also_when_its_place_is_used_
 
 TEST(list, order_for_another_version_or_with_other_elements_is_refused)
 {
-    bench b;
+    list_bench b;
     const place end{b.at, 0};
     const place one = b.insert(b.at, end, "1"), two = b.insert(b.at, end, "2");
     auto words = [](std::initializer_list<sea_addr> all) {
@@ -244,7 +244,7 @@ TEST(list, order_for_another_version_or_with_other_elements_is_refused)
 // The bytes of its elements lie on other ranks: the caller frees them, and has to be told where they are.
 TEST(list, removal_whose_answer_cannot_go_back_is_refused_and_removes_nothing)
 {
-    bench b;
+    list_bench b;
     const auto elsewhere = [](int i) { return sea_addr(5) << SEA_OFFSET_BITS | sea_addr(64 * i); };
     list_arguments range;
     for (int i = 1; i <= 3; ++i) {
@@ -280,7 +280,7 @@ TEST(list, removal_whose_answer_cannot_go_back_is_refused_and_removes_nothing)
 TEST(list, ring_that_a_dead_rank_left_half_linked_is_put_right)
 {
     for (int cut = 0; cut < 4; ++cut) {
-        bench b;
+        list_bench b;
         const place end{b.at, 0};
         const place one = b.insert(b.at, end, "1"), two = b.insert(b.at, end, "2"), three = b.insert(b.at, end, "3");
         list_control &c = b.control(b.at);
@@ -301,7 +301,7 @@ TEST(list, ring_that_a_dead_rank_left_half_linked_is_put_right)
 
 TEST(list, reordering_that_was_cut_is_told_and_destroy_works)
 {
-    bench b;
+    list_bench b;
     b.insert(b.at, {b.at, 0}, "1");
     b.control(b.at).holder = 7 + 1;
     b.control(b.at).editing = std::uint32_t(level::ownership);
@@ -315,7 +315,7 @@ TEST(list, reordering_that_was_cut_is_told_and_destroy_works)
 
 TEST(list, ring_that_was_written_over_is_an_error)
 {
-    bench b;
+    list_bench b;
     const place one = b.insert(b.at, {b.at, 0}, "1");
     b.insert(b.at, {b.at, 0}, "2");
     for (std::uint64_t nonsense : {std::uint64_t(8), ~std::uint64_t(0), std::uint64_t(1) << 19}) {

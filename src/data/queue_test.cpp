@@ -12,13 +12,13 @@ using namespace onesea::data;
 
 namespace {
 
-struct bench {
+struct queue_bench {
     plain_heap heap{1 << 20};
     sea_addr at = SEA_NULL;
     queue_answer answer;
     std::uint32_t wake = 0;
 
-    explicit bench(std::uint64_t limit)
+    explicit queue_bench(std::uint64_t limit)
     {
         queue_arguments a;
         a.room = limit;
@@ -47,7 +47,7 @@ struct bench {
 
 TEST(queue, gives_out_in_order_what_was_put_in_under_random_operations)
 {
-    bench b(0);
+    queue_bench b(0);
     std::deque<std::string> model;
     std::mt19937 dice(5);
     for (int i = 0; i < 20000; ++i) {
@@ -73,7 +73,7 @@ TEST(queue, gives_out_in_order_what_was_put_in_under_random_operations)
 
 TEST(queue, element_larger_than_the_room_stays_the_first)
 {
-    bench b(0);
+    queue_bench b(0);
     ASSERT_EQ(SEA_OK, b.push("large"));
     std::string out;
     EXPECT_EQ(SEA_ERR_INVALID, b.pop(&out, 0, false, 4));
@@ -83,7 +83,7 @@ TEST(queue, element_larger_than_the_room_stays_the_first)
 
 TEST(queue, limit_holds_and_an_element_beyond_it_is_refused)
 {
-    bench b(48);
+    queue_bench b(48);
     EXPECT_EQ(SEA_ERR_INVALID, b.push(std::string(41, 'x')));
     ASSERT_EQ(SEA_OK, b.push("12345678"));
     ASSERT_EQ(SEA_OK, b.push("12345678"));
@@ -94,7 +94,7 @@ TEST(queue, limit_holds_and_an_element_beyond_it_is_refused)
 
 TEST(queue, who_waits_is_told_in_order_and_dead_ones_are_passed_over)
 {
-    bench b(16);
+    queue_bench b(16);
     std::string out;
     for (int rank : {4, 5, 6}) ASSERT_EQ(SEA_OK, b.pop(&out, rank, true));
     plain_heap::dead = 5;
@@ -111,7 +111,7 @@ TEST(queue, who_waits_is_told_in_order_and_dead_ones_are_passed_over)
 
 TEST(queue, many_who_wait_do_not_make_it_grow)
 {
-    bench b(0);
+    queue_bench b(0);
     const std::uint64_t before = b.heap.heap().used();
     std::string out;
     for (int rank = 0; rank < 1000; ++rank) ASSERT_EQ(SEA_OK, b.pop(&out, rank, true));
@@ -120,7 +120,7 @@ TEST(queue, many_who_wait_do_not_make_it_grow)
 
 TEST(queue, length_that_was_written_over_is_an_error)
 {
-    bench b(0);
+    queue_bench b(0);
     ASSERT_EQ(SEA_OK, b.push("hello"));
     auto &c = *b.heap.view().as<queue_control>(sea_addr_offset(b.at) & ~tag_mask);
     const sequence_state &s = c.state[c.current];
@@ -134,7 +134,7 @@ TEST(queue, length_that_was_written_over_is_an_error)
 // The heap has no room for a second block.
 TEST(queue, that_is_full_takes_in_what_it_has_given_out_again_and_again)
 {
-    bench b(300000);
+    queue_bench b(300000);
     std::deque<std::string> model;
     const auto text = [](int i) { return std::string(900, char('a' + i % 26)); };
     int i = 0;

@@ -22,7 +22,7 @@ using namespace onesea::net;
 
 namespace {
 
-constexpr std::size_t area = huge_pages::area_bytes, datagram = 15 * 4096;
+constexpr std::size_t area = huge_pages::area_bytes, sent_at_once = 15 * 4096;
 
 std::vector<std::uintptr_t> gathered; // in order
 int result = 0;
@@ -46,7 +46,7 @@ struct HugePagesTest : testing::Test {
     {
         const std::uintptr_t end = from + bytes;
         while (from < end) {
-            const std::size_t n = std::min(end - from, datagram - from % 4096);
+            const std::size_t n = std::min(end - from, sent_at_once - from % 4096);
             if (n >= least_lent) pages.about_to_lend(reinterpret_cast<void *>(from), n);
             from += n;
         }
@@ -83,8 +83,8 @@ TEST_F(HugePagesTest, only_areas_that_are_lent_whole_are_gathered)
 TEST_F(HugePagesTest, what_is_lent_with_gaps_or_backwards_is_not_gathered)
 {
     for (unsigned i = 0; i < 100; ++i)
-        for (std::size_t at = 0; at < area; at += 2 * datagram)
-            pages.about_to_lend(reinterpret_cast<void *>(4 * area + at), datagram);
+        for (std::size_t at = 0; at < area; at += 2 * sent_at_once)
+            pages.about_to_lend(reinterpret_cast<void *>(4 * area + at), sent_at_once);
     for (unsigned i = 0; i < 100; ++i)
         for (std::size_t at = area; at > 0; at -= 65536)
             pages.about_to_lend(reinterpret_cast<void *>(8 * area + at - 65536), 65536);

@@ -36,7 +36,7 @@ outgoing message(std::uint64_t position, std::span<const std::byte> data, delive
     return m;
 }
 
-std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed)
+std::vector<std::byte> noise_of(std::size_t bytes, std::uint64_t seed)
 {
     std::mt19937_64 random(seed);
     std::vector<std::byte> data(bytes);
@@ -80,7 +80,7 @@ TEST(outbox, packs_small_messages_behind_each_other)
     bundle_pool pool;
     outbox box(pool);
     std::vector<waiter> done(20);
-    for (std::size_t i = 0; i < done.size(); ++i) box.push(message(8 * i, noise(8, i), &done[i], false), limit);
+    for (std::size_t i = 0; i < done.size(); ++i) box.push(message(8 * i, noise_of(8, i), &done[i], false), limit);
     auto b = box.take(limit);
     EXPECT_TRUE(box.empty());
     EXPECT_EQ(b->bytes, 20u * 32);
@@ -94,7 +94,7 @@ TEST(outbox, tells_once_for_each_message_also_if_many_in_a_row_tell_the_same)
     bundle_pool pool;
     outbox box(pool);
     waiter often, other;
-    auto data = noise(8, 1);
+    auto data = noise_of(8, 1);
     for (unsigned i = 0; i < 9; ++i) box.push(message(8 * i, data, i == 4 ? &other : &often, false), limit);
     auto b = box.take(limit);
     EXPECT_EQ(b->done.size(), 3u);
@@ -106,7 +106,7 @@ TEST(outbox, tells_once_for_each_message_also_if_many_in_a_row_tell_the_same)
 TEST(outbox, pads_with_zeros_whatever_was_in_the_memory_before)
 {
     bundle_pool pool;
-    auto old = noise(1000, 3);
+    auto old = noise_of(1000, 3);
     for (unsigned round = 0; round < 2; ++round) {
         outbox box(pool);
         for (unsigned i = 0; i < 10; ++i)
@@ -125,7 +125,7 @@ TEST(outbox, fills_datagrams_with_the_end_of_one_long_message_and_the_beginning_
 {
     bundle_pool pool;
     outbox box(pool);
-    auto data = noise(4096, 1);
+    auto data = noise_of(4096, 1);
     for (unsigned i = 0; i < 50; ++i) box.push(message(4096 * i, data, nullptr, true), limit);
     std::vector<std::byte> memory(50 * 4096);
     for (unsigned n = 0; !box.empty(); ++n) {
@@ -144,7 +144,7 @@ TEST(outbox, does_not_cut_what_is_to_be_executed_whole)
 {
     bundle_pool pool;
     outbox box(pool);
-    const auto data = noise(3000, 1);
+    const auto data = noise_of(3000, 1);
     constexpr std::size_t room = 8000, each = frame_bytes + 3000;
     for (unsigned i = 0; i < 10; ++i) {
         outgoing m = message(3000 * i, data, nullptr, true);
@@ -161,7 +161,7 @@ TEST(outbox, keeps_ordered_messages_out_of_the_bundles_of_others)
 {
     bundle_pool pool;
     outbox box(pool);
-    auto data = noise(100, 1);
+    auto data = noise_of(100, 1);
     for (unsigned i = 0; i < 6; ++i) {
         outgoing m = message(0, data, nullptr, false);
         m.ordered = i / 2 == 1;
@@ -192,7 +192,7 @@ TEST(outbox, loses_and_repeats_no_byte_of_any_mixture)
         data.reserve(100);
         for (int i = 0; i < 100; ++i) {
             std::size_t bytes = random() % (random() % 4 ? 300 : 20'000);
-            data.push_back(noise(bytes, random()));
+            data.push_back(noise_of(bytes, random()));
             outgoing m = message(expected.size(), data.back(), nullptr, bytes > limit - frame_bytes || random() % 2);
             m.ordered = random() % 8 == 0;
             box.push(m, most);
@@ -210,13 +210,13 @@ TEST(outbox, tells_everyone_once_when_it_is_dropped)
 {
     bundle_pool pool;
     outbox box(pool);
-    auto data = noise(5000, 1);
+    auto data = noise_of(5000, 1);
     waiter small, small_too, whole, begun;
     box.push(message(0, data, &begun, true), limit);
     auto b = box.take(limit);
-    box.push(message(0, noise(8, 1), &small, false), limit);
+    box.push(message(0, noise_of(8, 1), &small, false), limit);
     box.push(message(0, data, &whole, true), limit);
-    box.push(message(0, noise(8, 1), &small_too, false), limit);
+    box.push(message(0, noise_of(8, 1), &small_too, false), limit);
     box.drop([](const to_tell &t) { t.tell(SEA_ERR_DEAD); });
     for (waiter *w : {&small, &small_too, &whole, &begun}) EXPECT_EQ(w->told, 1);
     EXPECT_EQ(b->parts[0].of->message.done, nullptr) << "its bundle would tell again";
@@ -228,7 +228,7 @@ TEST(outbox, cuts_long_messages_behind_whole_pages_where_it_is_told_to)
 {
     bundle_pool pool;
     constexpr std::size_t bytes = 1'000'000, long_limit = 64'000;
-    std::vector<std::byte> memory = noise(bytes + 2 * page_bytes, 5);
+    std::vector<std::byte> memory = noise_of(bytes + 2 * page_bytes, 5);
     for (std::size_t inside : {std::size_t(0), std::size_t(16), std::size_t(4088), std::size_t(3)}) {
         const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory.data());
         const auto data = std::span(memory).subspan(-begin % page_bytes + inside, bytes);
@@ -256,7 +256,7 @@ TEST(outbox, marks_the_last_frame_of_a_notice_alone_and_keeps_it_in_order)
 {
     bundle_pool pool;
     outbox box(pool);
-    const auto data = noise(5000, 1);
+    const auto data = noise_of(5000, 1);
     for (const std::size_t bytes : {std::size_t(8), data.size()}) {
         outgoing m = message(0, std::span(data).first(bytes), nullptr, true);
         m.notice = true;
@@ -280,7 +280,7 @@ TEST(outbox, takes_no_more_than_the_limit)
 {
     bundle_pool pool;
     outbox box(pool);
-    const auto data = noise(40, 1);
+    const auto data = noise_of(40, 1);
     for (int i = 0; i < 2; ++i) box.push(message(0, data, nullptr, false), 64);
     EXPECT_EQ(box.take(2 * 64 - 8)->bytes, 64u);
     EXPECT_EQ(box.take(2 * 64 - 8)->bytes, 64u);
@@ -306,7 +306,7 @@ TEST(outbox, puts_no_more_long_messages_into_a_bundle_than_a_packet_has_pieces_f
 {
     bundle_pool pool;
     outbox box(pool);
-    const auto data = noise(copy_limit + 8, 1);
+    const auto data = noise_of(copy_limit + 8, 1);
     for (std::size_t i = 0; i < 2 * most_parts; ++i) box.push(message(0, data, nullptr, true), limit);
     for (int i = 0; i < 2; ++i) EXPECT_EQ(box.take(60'000)->parts.size(), most_parts);
     EXPECT_TRUE(box.empty());

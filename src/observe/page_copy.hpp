@@ -20,6 +20,10 @@ struct values {
 };
 using pair_values = values<pair_counts, pair_labels.size()>;
 using process_values = values<process_counts, process_labels.size()>;
+template <>
+std::uint64_t pair_values::operator[](count_word pair_counts::*word) const;
+template <>
+std::uint64_t process_values::operator[](count_word process_counts::*word) const;
 
 struct pair_copy {
     int rank = -1; // the other one

@@ -20,7 +20,7 @@ struct storage_of {
     basic_lane_writer<Cells> in{control, cells};
     basic_lane_reader<Cells> out{control, cells};
 };
-using storage = storage_of<lane_cells>;
+using lane_storage = storage_of<lane_cells>;
 
 std::vector<std::byte> content(std::uint64_t number, std::size_t bytes)
 {
@@ -48,7 +48,7 @@ void expect(const lane_item &item, std::uint64_t number, std::size_t bytes)
 
 TEST(lane, is_empty_at_first_and_refuses_when_full)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<lane_storage>();
     EXPECT_FALSE(s->out.ready());
     std::uint64_t n = 0;
     while (push(s->in, n, 8)) ++n;
@@ -67,7 +67,7 @@ TEST(lane, is_empty_at_first_and_refuses_when_full)
 
 TEST(lane, is_half_full_with_more_than_half_of_its_cells)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<lane_storage>();
     for (std::uint64_t n = 0; n < lane_cells / 2; ++n) ASSERT_TRUE(push(s->in, n, 8));
     EXPECT_TRUE(s->in.has_room());
     for (std::uint64_t n = 0; n < lane_cells / 4; ++n) {
@@ -82,7 +82,7 @@ TEST(lane, is_half_full_with_more_than_half_of_its_cells)
 // A quarter at a time, also by a reader that was moved, as those in a growing array are.
 TEST(lane, tells_the_producer_of_all_room_that_there_is_a_quarter_at_a_time)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<lane_storage>();
     std::uint64_t next = 0, taken = 0;
     lane_item item;
     auto reader = std::make_unique<lane_reader>(std::move(s->out));
@@ -104,7 +104,7 @@ TEST(lane, tells_the_producer_of_all_room_that_there_is_a_quarter_at_a_time)
 // What does not fit the lane does not come out of it.
 TEST(lane, of_a_producer_gone_mad_nothing_is_taken_that_would_lead_out_of_it)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<lane_storage>();
     ASSERT_TRUE(push(s->in, 1, 8));
     lane_item item;
     auto &head = *reinterpret_cast<cell_head *>(&s->cells[0]);
@@ -147,7 +147,7 @@ TEST(lane, keeps_messages_of_all_sizes_through_many_laps)
 // In whichever cell a message ends, where the end of the lane is skipped, and when single cells follow long messages.
 TEST(lane, data_that_looks_like_heads_is_not_taken_for_one)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<lane_storage>();
     std::mt19937 dice(11);
     std::vector<std::uint32_t> laps(lane::most_bytes / 4);
     std::deque<std::size_t> there;
@@ -179,7 +179,7 @@ TEST(lane, of_a_producer_killed_inside_a_message_there_is_all_that_was_before)
 {
     std::mt19937 dice(3);
     for (int round = 0; round < 300; ++round) {
-        auto s = std::make_unique<storage>();
+        auto s = std::make_unique<lane_storage>();
         std::deque<std::pair<std::uint64_t, std::size_t>> there;
         lane_item item;
         const std::uint64_t lives = 1 + dice() % 200;
@@ -213,7 +213,7 @@ TEST(lane, of_a_producer_killed_inside_a_message_there_is_all_that_was_before)
 
 TEST(lane, a_reader_far_behind_finds_every_message_whole)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<lane_storage>();
     std::uint64_t next = 0, taken = 0;
     auto size_of = [](std::uint64_t n) { return std::size_t(n * 2654435761u % (n % 3 ? 120 : lane::most_bytes)); };
     lane_item item;

@@ -14,7 +14,7 @@
 namespace onesea::shm {
 namespace {
 
-constexpr std::size_t pages = 80, room = pages * page_bytes;
+constexpr std::size_t program_pages = 80, room = program_pages * page_bytes;
 
 // Two ranges that begin at a page; this process itself stands for the other one.
 class Native : public testing::Test {

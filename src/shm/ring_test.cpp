@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t ring_bytes = 32 * 1024;
 
-struct storage {
+struct ring_storage {
     ring_control control{};
     alignas(64) std::byte data[ring_bytes]{};
     ring whole{control, data, ring_bytes};
@@ -38,7 +38,7 @@ bool push(ring &r, std::uint64_t number, std::size_t prefix, std::size_t bytes)
 
 TEST(RingTest, refuses_when_full_and_takes_again_after_consuming)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<ring_storage>();
     std::uint64_t n = 0;
     while (push(s->whole, n, 0, 1000)) ++n;
     EXPECT_GT(n, 28u);
@@ -48,7 +48,7 @@ TEST(RingTest, refuses_when_full_and_takes_again_after_consuming)
 
 TEST(RingTest, tells_what_was_executed_only_when_published)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<ring_storage>();
     push(s->whole, 1, 0, 8);
     auto end = s->whole.position();
     s->whole.consume(INT_MAX, [](auto &&...) {});
@@ -60,7 +60,7 @@ TEST(RingTest, tells_what_was_executed_only_when_published)
 
 TEST(RingTest, moves_records_of_all_sizes_between_threads_in_order_and_aligned)
 {
-    auto s = std::make_unique<storage>();
+    auto s = std::make_unique<ring_storage>();
     constexpr std::uint64_t total = 50000;
     auto size_of = [](std::uint64_t i) { return (i * 7919) % (i % 10 ? 200 : ring_max_payload(ring_bytes) + 1); };
     std::thread producer([&] {

@@ -11,7 +11,7 @@ using namespace onesea::shm;
 
 namespace {
 
-struct storage {
+struct stage_storage {
     stage_control control{};
     std::unique_ptr<std::byte[]> places{new std::byte[stage_places * stage_piece]};
     stage_writer in{control, places.get()};
@@ -61,7 +61,7 @@ void take_all(stage_writer &w, stage_reader &r, std::uint32_t number, std::uint6
 
 TEST(stage, hands_over_a_range_in_pieces)
 {
-    storage s;
+    stage_storage s;
     stage_reader r;
     EXPECT_FALSE(s.in.wanted());
     ASSERT_TRUE(r.claim(s.control, s.places.get(), 3));
@@ -77,7 +77,7 @@ TEST(stage, hands_over_a_range_in_pieces)
 
 TEST(stage, has_room_for_so_many_pieces_that_nobody_has_taken)
 {
-    storage s;
+    stage_storage s;
     stage_reader r;
     ASSERT_TRUE(r.claim(s.control, s.places.get(), 0));
     const auto number = r.order(1, 0, 100 * stage_piece);
@@ -89,7 +89,7 @@ TEST(stage, has_room_for_so_many_pieces_that_nobody_has_taken)
 
 TEST(stage, serves_orders_in_turn_and_ahead)
 {
-    storage s;
+    stage_storage s;
     stage_reader r;
     ASSERT_TRUE(r.claim(s.control, s.places.get(), 0));
     const auto one = r.order(1, 0, 10'000), two = r.order(2, 0, 10'000);
@@ -102,7 +102,7 @@ TEST(stage, serves_orders_in_turn_and_ahead)
 
 TEST(stage, belongs_to_one_reader_until_it_leaves)
 {
-    storage s;
+    stage_storage s;
     stage_reader a, b;
     ASSERT_TRUE(a.claim(s.control, s.places.get(), 0));
     EXPECT_FALSE(b.claim(s.control, s.places.get(), 1));
@@ -113,7 +113,7 @@ TEST(stage, belongs_to_one_reader_until_it_leaves)
 
 TEST(stage, what_a_reader_did_not_wait_for_is_passed_over_by_the_next)
 {
-    storage s;
+    stage_storage s;
     stage_reader a, b;
     ASSERT_TRUE(a.claim(s.control, s.places.get(), 0));
     a.order(1, 0, 1'000'000);
@@ -128,7 +128,7 @@ TEST(stage, what_a_reader_did_not_wait_for_is_passed_over_by_the_next)
 
 TEST(stage, an_order_that_the_writer_drops_does_not_hold_back_the_next)
 {
-    storage s;
+    stage_storage s;
     stage_reader r;
     ASSERT_TRUE(r.claim(s.control, s.places.get(), 0));
     const auto one = r.order(1, 0, 50'000), two = r.order(2, 0, 50'000);
@@ -141,7 +141,7 @@ TEST(stage, an_order_that_the_writer_drops_does_not_hold_back_the_next)
 
 TEST(stage, lays_pieces_of_an_order_behind_others_of_shares)
 {
-    storage s;
+    stage_storage s;
     stage_reader r;
     std::byte place{};
     ASSERT_TRUE(r.claim(s.control, s.places.get(), 0));
@@ -160,7 +160,7 @@ TEST(stage, lays_pieces_of_an_order_behind_others_of_shares)
 
 TEST(stage, is_free_again_when_its_reader_has_died)
 {
-    storage s;
+    stage_storage s;
     stage_reader a, b;
     ASSERT_TRUE(a.claim(s.control, s.places.get(), 4));
     a.order(1, 0, 1'000'000);
@@ -174,7 +174,7 @@ TEST(stage, is_free_again_when_its_reader_has_died)
 }
 
 // A writer and two readers that claim, order, lose patience and leave as it comes.
-void read_at_random(storage &s, unsigned slot, const std::atomic<bool> &stop, std::atomic<int> &whole)
+void read_at_random(stage_storage &s, unsigned slot, const std::atomic<bool> &stop, std::atomic<int> &whole)
 {
     std::mt19937 dice(slot);
     stage_reader r;
@@ -201,7 +201,7 @@ void read_at_random(storage &s, unsigned slot, const std::atomic<bool> &stop, st
 
 TEST(stage, keeps_pieces_apart_between_threads)
 {
-    storage s;
+    stage_storage s;
     std::atomic<bool> stop{false};
     std::atomic<int> whole{0};
     std::thread a([&] { read_at_random(s, 1, stop, whole); }), b([&] { read_at_random(s, 2, stop, whole); });

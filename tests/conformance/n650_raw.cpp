@@ -10,8 +10,6 @@ using namespace proof;
 
 namespace {
 
-std::uint64_t address_of(const void *memory) { return reinterpret_cast<std::uint64_t>(memory); }
-
 unsigned char fixed_memory[20000];
 
 // Open during a step; everybody's is.
@@ -226,7 +224,7 @@ STEP(655, raw_vectors_move_every_piece)
 
 namespace {
 
-struct counted {
+struct counted_raw {
     run &t;
     sea_counter origin{}, remote{};
     std::uint64_t expected = 0;
@@ -234,7 +232,7 @@ struct counted {
     std::uint64_t there; // the counter of the right neighbour
     sea_counter *mine;
 
-    counted(run &with, sea_counter *own) : t(with), right((with.rank + 1) % with.size), mine(own)
+    counted_raw(run &with, sea_counter *own) : t(with), right((with.rank + 1) % with.size), mine(own)
     {
         poke8(mine, 0);
         there = t.exchange(address_of(mine))[std::size_t(right)];
@@ -269,7 +267,7 @@ STEP(656, raw_target_counters_count_every_kind_of_operation)
     std::vector<unsigned char> own(400000), memory(400000);
     CHECK_OK(sea_am_register(65, into_buffer, nullptr));
     opened open(t);
-    counted c(t, &on_stack);
+    counted_raw c(t, &on_stack);
     const std::uint64_t raw = t.exchange(address_of(memory.data()))[std::size_t(c.right)];
     const std::vector<sea_addr> heaps = t.exchange(heap.address());
     const sea_addr a = heaps[std::size_t(c.right)], third = heaps[std::size_t((t.rank + 2) % t.size)];

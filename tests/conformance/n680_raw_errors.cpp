@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-std::uint64_t address_of(const void *memory) { return reinterpret_cast<std::uint64_t>(memory); }
-
 // Six pages: two good ones, one that is not there, a good one, a read-only one, a good one.
 struct trap {
     unsigned char *at;

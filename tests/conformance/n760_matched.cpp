@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matched messages: sizes, order, wildcards, looking, taking, withdrawing, options, and what is wrong.
+#include "neighbours.hpp"
 #include "places.hpp"
 
 #include "onesea/message.h"
@@ -11,11 +12,6 @@
 using namespace proof;
 
 namespace {
-
-constexpr sea_team world = SEA_TEAM_WORLD;
-
-int right_of(const run &t) { return (t.rank + 1) % t.size; }
-int left_of(const run &t) { return (t.rank + t.size - 1) % t.size; }
 
 void check_info(const sea_message_info &info, int source, int tag, std::size_t bytes)
 {
@@ -470,7 +466,7 @@ STEP(775, a_call_does_not_stay_until_a_long_message_of_another_one_is_there)
 namespace {
 
 // A receive's own counters: how often each has added so far, checked after every call.
-struct counted {
+struct counted_receive {
     sea_counter local{}, remote{};
     std::uint64_t added = 0;
 
@@ -496,7 +492,7 @@ struct counted {
 
 STEP(776, blocking_receive_adds_to_its_counters_only_if_it_succeeds)
 {
-    counted c;
+    counted_receive c;
     sea_opts o = c.opts();
     const auto out = filled(500000, 8);
     std::vector<unsigned char> in(out.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receiving: whom the counters of one that blocks wake, options of older programs, what has come before its receive.
+#include "neighbours.hpp"
 #include "places.hpp"
 
 #include "onesea/message.h"
@@ -15,8 +16,6 @@
 using namespace proof;
 
 namespace {
-
-constexpr sea_team world = SEA_TEAM_WORLD;
 
 // Options as a program that was built with the header from before raw space has them: right before memory that nobody
 // may read.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who sleeps in the library is woken by what another thread of the process does, though that thread computes then.
 #include "gate.hpp"
+#include "neighbours.hpp"
 #include "places.hpp"
 
 #include <atomic>
@@ -11,15 +12,14 @@ using namespace proof;
 
 namespace {
 
-constexpr sea_team world = SEA_TEAM_WORLD;
-constexpr int tag = 78, handler = 78;
+constexpr int waking_tag = 78, handler = 78;
 
 std::atomic<int> handled{0};
 std::vector<unsigned char> sent_by_handler;
 
 void *send_to_own_rank(const sea_am *, sea_am_complete_fn *, void **)
 {
-    CHECK_OK(sea_message_send(world, sea_rank(), tag, sent_by_handler.data(), sent_by_handler.size(), nullptr));
+    CHECK_OK(sea_message_send(world, sea_rank(), waking_tag, sent_by_handler.data(), sent_by_handler.size(), nullptr));
     ++handled;
     return nullptr;
 }
@@ -60,17 +60,17 @@ STEP(785, a_short_message_to_the_own_rank_wakes_who_sleeps)
         int in = 0, out = 5;
         std::thread sleeper([&] {
             if (receives)
-                CHECK_OK(sea_message_receive(world, t.rank, tag, &in, sizeof in, nullptr, nullptr));
+                CHECK_OK(sea_message_receive(world, t.rank, waking_tag, &in, sizeof in, nullptr, nullptr));
             else
-                CHECK_OK(sea_message_probe(world, t.rank, tag, nullptr, 60));
+                CHECK_OK(sea_message_probe(world, t.rank, waking_tag, nullptr, 60));
             awake = true;
         });
         pause_for(0.05);
-        CHECK_OK(sea_message_send(world, t.rank, tag, &out, sizeof out, nullptr));
+        CHECK_OK(sea_message_send(world, t.rank, waking_tag, &out, sizeof out, nullptr));
         CHECK(comes([&] { return awake.load(); }));
         CHECK_OK(sea_poll());
         sleeper.join();
-        if (!receives) CHECK_OK(sea_message_receive(world, t.rank, tag, &in, sizeof in, nullptr, nullptr));
+        if (!receives) CHECK_OK(sea_message_receive(world, t.rank, waking_tag, &in, sizeof in, nullptr, nullptr));
         CHECK_EQ(5, in);
     }
     t.sync();
@@ -87,7 +87,7 @@ STEP(786, a_handler_that_waits_is_woken_while_the_program_computes)
     const sea_opts o = without_waiting();
     CHECK_OK(sea_am_send((t.rank + 1) % t.size, handler, nullptr, 0, nullptr, 0, &o));
     pause_for(0.1); // the handler runs, and sleeps
-    CHECK_OK(sea_message_receive(world, t.rank, tag, in.data(), in.size(), nullptr, nullptr));
+    CHECK_OK(sea_message_receive(world, t.rank, waking_tag, in.data(), in.size(), nullptr, nullptr));
     CHECK(comes([] { return handled == 1; }));
     CHECK_OK(sea_fence_all());
     t.sync();
@@ -148,12 +148,12 @@ STEP(788, who_sleeps_is_woken_by_a_message_of_any_size_of_another_rank)
             if (other < t.size && sends) {
                 pause_for(0.05);
                 const sea_opts o = without_waiting();
-                CHECK_OK(sea_message_send(world, other, tag, data.data(), bytes, &o));
+                CHECK_OK(sea_message_send(world, other, waking_tag, data.data(), bytes, &o));
             } else if (other < t.size) {
                 sea_op op = SEA_OP_NONE;
                 const sea_opts o = with_handle(&op);
-                if (sleeps == in_probe) CHECK_OK(sea_message_probe(world, other, tag, nullptr, 60));
-                CHECK_OK(sea_message_receive(world, other, tag, data.data(), bytes, nullptr,
+                if (sleeps == in_probe) CHECK_OK(sea_message_probe(world, other, waking_tag, nullptr, 60));
+                CHECK_OK(sea_message_receive(world, other, waking_tag, data.data(), bytes, nullptr,
                                              sleeps == in_wait ? &o : nullptr));
                 if (sleeps == in_wait) CHECK_OK(sea_wait(op, 60));
                 CHECK_EQ(sleeps + 1, int(data[bytes - 1]));

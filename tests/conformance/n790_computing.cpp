@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program has started goes on while it computes: it makes no other call, and looks at its own memory only.
 #include "gate.hpp"
+#include "neighbours.hpp"
 #include "places.hpp"
 
 #include "onesea/channel.h"
@@ -12,8 +13,7 @@ using namespace proof;
 
 namespace {
 
-constexpr sea_team world = SEA_TEAM_WORLD;
-constexpr int tag = 79;
+constexpr int computing_tag = 79;
 
 // Ranks in twos: the even one computes, the odd one works with it. The last of an odd number has nothing to do.
 struct couple {
@@ -94,8 +94,11 @@ LIGHT_STEP(790, messages_that_found_no_room_go_while_the_program_computes)
     const couple c(t);
     const sea_opts o = without_waiting();
     send_and_compute(
-        t, c, [&](const void *data, std::size_t n) { return sea_message_send(world, c.other, tag, data, n, &o); },
-        [&](void *data, std::size_t n) { return sea_message_receive(world, c.other, tag, data, n, nullptr, nullptr); });
+        t, c,
+        [&](const void *data, std::size_t n) { return sea_message_send(world, c.other, computing_tag, data, n, &o); },
+        [&](void *data, std::size_t n) {
+            return sea_message_receive(world, c.other, computing_tag, data, n, nullptr, nullptr);
+        });
 }
 
 LIGHT_STEP(791, channels_that_found_no_room_go_while_the_program_computes)
@@ -124,7 +127,7 @@ LIGHT_STEP(792, receives_that_wait_are_met_while_the_program_computes)
             if (c.whole && c.computes) {
                 sea_opts o = counted ? without_waiting() : with_handle(&op);
                 if (counted) o.remote_counter = &got;
-                CHECK_OK(sea_message_receive(world, c.other, tag, data.data(), bytes, &info, &o));
+                CHECK_OK(sea_message_receive(world, c.other, computing_tag, data.data(), bytes, &info, &o));
                 if (counted)
                     REQUIRE(comes(reinterpret_cast<const std::uint64_t *>(&got), 1));
                 else
@@ -134,7 +137,7 @@ LIGHT_STEP(792, receives_that_wait_are_met_while_the_program_computes)
             } else if (c.whole) {
                 pause_for(0.05);
                 fill(data.data(), bytes, bytes);
-                CHECK_OK(sea_message_send(world, c.other, tag, data.data(), bytes, nullptr));
+                CHECK_OK(sea_message_send(world, c.other, computing_tag, data.data(), bytes, nullptr));
             }
             t.sync();
         }
@@ -358,8 +361,8 @@ STEP(796, messages_and_channels_run_while_both_ends_compute)
         for (buffer *b : {&out[i], &in[i], &sent[i], &got[i]}) b->resize(bytes);
         fill(out[i].data(), bytes, i * 100 + unsigned(t.rank));
         fill(sent[i].data(), bytes, i * 200 + unsigned(t.rank));
-        CHECK_OK(sea_message_receive(world, left, tag, in[i].data(), bytes, nullptr, &o));
-        CHECK_OK(sea_message_send(world, right, tag, out[i].data(), bytes, &o));
+        CHECK_OK(sea_message_receive(world, left, computing_tag, in[i].data(), bytes, nullptr, &o));
+        CHECK_OK(sea_message_send(world, right, computing_tag, out[i].data(), bytes, &o));
         CHECK_OK(sea_channel_receive(from, got[i].data(), bytes, nullptr, &o));
         CHECK_OK(sea_channel_send(to, sent[i].data(), bytes, &o));
     }
@@ -387,7 +390,7 @@ STEP(797, what_starts_behind_an_operation_goes_though_the_call_that_ends_it_does
     gate before(t);
     const sea_opts o = without_waiting(before.op());
     if (c.whole && c.computes)
-        for (const int &word : out) CHECK_OK(sea_message_send(world, c.other, tag, &word, sizeof word, &o));
+        for (const int &word : out) CHECK_OK(sea_message_send(world, c.other, computing_tag, &word, sizeof word, &o));
     t.sync();
     pause_for(0.2);
     before.open();
@@ -397,7 +400,7 @@ STEP(797, what_starts_behind_an_operation_goes_though_the_call_that_ends_it_does
         pause_for(0.3);
         for (int i = 0; i < n; ++i) {
             int in = -1;
-            CHECK_OK(sea_message_receive(world, c.other, tag, &in, sizeof in, nullptr, nullptr));
+            CHECK_OK(sea_message_receive(world, c.other, computing_tag, &in, sizeof in, nullptr, nullptr));
             CHECK_EQ(c.other, in);
         }
         done.raise_there(1);

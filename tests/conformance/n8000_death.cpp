@@ -145,10 +145,10 @@ DEATH_STEP(8000, operations_on_a_killed_rank_fail_soon)
 
 namespace {
 
-std::atomic<bool> inside{false};
+std::atomic<bool> held{false};
 void *hold_for_ever(const sea_am *, sea_am_complete_fn *, void **)
 {
-    inside = true;
+    held = true;
     pause_for(30);
     return nullptr;
 }
@@ -166,7 +166,7 @@ DEATH_STEP(8001, waiting_for_a_rank_that_dies_ends)
     t.sync();
     if (t.rank == victim) { // the handler may run on this very thread, in sync()
         std::thread([&t] {
-            for (double until = now() + 10; !inside && now() < until;) pause_for(0.001);
+            for (double until = now() + 10; !held && now() < until;) pause_for(0.001);
             pause_for(0.1);
             leave(*t.shared);
             kill(getpid(), SIGKILL);

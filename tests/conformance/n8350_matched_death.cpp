@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matched messages when a rank dies in a job that goes on: what waits for it ends with SEA_ERR_DEAD, what it had sent
 // before is there, and receives from anybody wait for those that live. Run with --death: the last rank kills itself.
+#include "neighbours.hpp"
 #include "places.hpp"
 
 #include "onesea/message.h"
@@ -13,7 +14,6 @@ using namespace proof;
 
 LONE_STEP(8350, messages_of_a_rank_that_died_end_and_others_go_on)
 {
-    constexpr sea_team world = SEA_TEAM_WORLD;
     const int dead = t.size - 1;
     std::uint64_t word = 42, in[3] = {}, early = 0;
     std::vector<unsigned char> large(3000000);

@@ -2,6 +2,7 @@
 // A receive that has met a message whose sender then stops goes on past its time-out: the data comes when the sender
 // goes on. And one that waits for anybody ends when nobody can be reached any more. Rank 0 stops the last rank and
 // continues it.
+#include "neighbours.hpp"
 #include "places.hpp"
 #include "stop_rank.hpp"
 
@@ -14,7 +15,6 @@ using namespace proof;
 
 LONE_STEP(8360, a_receive_that_has_met_a_message_waits_for_a_stopped_sender)
 {
-    constexpr sea_team world = SEA_TEAM_WORLD;
     constexpr std::size_t bytes = 8'000'000; // stays with its sender until it is received
     constexpr double late = 1.2, in_time = 0.1;
     const int sender = t.size - 1;
@@ -42,7 +42,6 @@ LONE_STEP(8360, a_receive_that_has_met_a_message_waits_for_a_stopped_sender)
 LONE_STEP(8361, a_receive_from_anybody_ends_when_the_only_other_cannot_be_reached)
 {
     REQUIRE(t.size == 2 && t.nodes == 2);
-    constexpr sea_team world = SEA_TEAM_WORLD;
     std::uint64_t word = 1, in[2] = {};
     t.sync();
     if (t.rank == 0) {

@@ -13,7 +13,7 @@ using namespace proof;
 
 namespace {
 
-std::size_t right_of(const run &t) { return std::size_t((t.rank + 1) % t.size); }
+std::size_t place_of_right(const run &t) { return std::size_t((t.rank + 1) % t.size); }
 
 int status_of(int started, sea_op op) { return started == SEA_OK ? sea_wait(op, 30) : started; }
 
@@ -26,7 +26,7 @@ STEP(870, a_long_put_into_what_replaced_smaller_blocks)
     sea_addr first = SEA_NULL, second = SEA_NULL;
     CHECK_OK(sea_heap_alloc(t.rank, small, &first));
     CHECK_OK(sea_heap_alloc(t.rank, small, &second));
-    const std::size_t right = right_of(t);
+    const std::size_t right = place_of_right(t);
     std::vector<unsigned char> data(small);
     CHECK_OK(sea_put(t.exchange(second)[right], data.data(), small, nullptr));
     CHECK_OK(sea_fence_all());
@@ -48,7 +48,7 @@ STEP(871, a_put_of_any_length_to_what_is_read_only_has_one_error)
     std::vector<unsigned char> memory(1 << 20), data(1 << 20);
     sea_addr mine = SEA_NULL;
     CHECK_OK(sea_register(memory.data(), memory.size(), SEA_READ_ONLY, &mine));
-    const sea_addr there = t.exchange(mine)[right_of(t)];
+    const sea_addr there = t.exchange(mine)[place_of_right(t)];
     for (std::size_t bytes : {std::size_t(8), std::size_t(1000), std::size_t(100000), memory.size()}) {
         sea_op op = SEA_OP_NONE;
         sea_opts o = SEA_OPTS_INIT;
@@ -65,7 +65,7 @@ STEP(872, counters_hear_nothing_of_what_the_target_refused)
 {
     place counts(kind::heap, 64);
     set_bytes(counts.memory(), 64, 0);
-    const std::size_t right = right_of(t);
+    const std::size_t right = place_of_right(t);
     const sea_addr there = t.exchange(counts.address())[right];
     sea_addr gone = SEA_NULL;
     CHECK_OK(sea_heap_alloc(int(right), 4096, &gone));
@@ -95,7 +95,7 @@ STEP(872, counters_hear_nothing_of_what_the_target_refused)
 STEP(873, waiting_for_local_completion_ends_when_another_thread_uses_the_handle_up)
 {
     place p(kind::heap, 1 << 20);
-    const sea_addr there = t.exchange(p.address())[right_of(t)];
+    const sea_addr there = t.exchange(p.address())[place_of_right(t)];
     std::vector<unsigned char> data(1 << 20);
     for (int i = 0; i < t.times(200); ++i) {
         sea_op op = SEA_OP_NONE;
@@ -200,7 +200,7 @@ STEP(877, a_registration_that_a_copy_reads_does_not_end_before_it)
     sea_addr mine = SEA_NULL, room = SEA_NULL;
     CHECK_OK(sea_register(memory.data(), bytes, 0, &mine));
     CHECK_OK(sea_register(landing.data(), bytes, 0, &room));
-    const sea_addr there = t.exchange(room)[right_of(t)];
+    const sea_addr there = t.exchange(room)[place_of_right(t)];
     sea_op op = SEA_OP_NONE;
     sea_opts o = SEA_OPTS_INIT;
     o.op = &op;
@@ -237,7 +237,7 @@ STEP(879, strides_beyond_all_memory_are_an_error)
 STEP(880, a_piece_without_bytes_may_have_any_address)
 {
     place p(kind::heap, 64);
-    const sea_addr there = t.exchange(p.address())[right_of(t)];
+    const sea_addr there = t.exchange(p.address())[place_of_right(t)];
     poke8(p.memory(), 0);
     t.sync();
     std::uint64_t word = 7, back = 0;
@@ -263,7 +263,7 @@ STEP(881, the_counter_of_an_operation_without_bytes_has_a_rank)
     CHECK_STATUS(SEA_ERR_RANK, sea_put(SEA_NULL, &word, 0, &o));
     CHECK_STATUS(SEA_ERR_RANK, sea_get(&word, SEA_NULL, 0, &o));
     CHECK_STATUS(SEA_ERR_RANK, sea_copy(SEA_NULL, SEA_NULL, 0, &o));
-    const std::size_t right = right_of(t);
+    const std::size_t right = place_of_right(t);
     if (t.size > 1) {
         o.target_counter = all[std::size_t(t.rank)];
         CHECK_STATUS(SEA_ERR_INVALID, sea_put_signal(SEA_NULL, &word, 0, all[right] + 8, 1, SEA_SIGNAL_ADD, &o));
@@ -280,7 +280,7 @@ STEP(881, the_counter_of_an_operation_without_bytes_has_a_rank)
 // The answer to an allocation comes when nobody waits for it any more.
 STEP(882, a_block_that_comes_too_late_goes_back)
 {
-    const std::size_t right = right_of(t);
+    const std::size_t right = place_of_right(t);
     std::size_t before = 0, after = 0;
     CHECK_OK(sea_heap_usage(t.rank, nullptr, &before));
     t.sync();
@@ -321,11 +321,12 @@ STEP(883, what_may_not_be_written_is_registered_to_be_read)
     CHECK_OK(sea_unregister(mine));
     CHECK_OK(munmap(mapped, 8192));
     CHECK_OK(sea_register(fixed, sizeof constants, SEA_READ_ONLY, &mine));
-    const sea_addr there = t.exchange(mine)[right_of(t)];
+    const sea_addr there = t.exchange(mine)[place_of_right(t)];
     std::uint64_t word = 0;
     CHECK_OK(sea_get(&word, there, 8, nullptr));
     CHECK_EQ(7, word);
-    CHECK_STATUS(SEA_ERR_ACCESS, blocking_outcome(int(right_of(t)), [&] { return sea_put(there, &word, 8, nullptr); }));
+    CHECK_STATUS(SEA_ERR_ACCESS,
+                 blocking_outcome(int(place_of_right(t)), [&] { return sea_put(there, &word, 8, nullptr); }));
     t.sync();
     CHECK_OK(sea_unregister(mine));
 }
@@ -336,7 +337,7 @@ STEP(884, the_target_counter_hears_nothing_of_pieces_of_which_one_has_no_place)
     constexpr std::size_t bytes = 200000;
     place good(kind::heap, bytes), counts(kind::heap, 64);
     set_bytes(counts.memory(), 64, 0);
-    const std::size_t right = right_of(t);
+    const std::size_t right = place_of_right(t);
     const sea_addr there = t.exchange(good.address())[right], counter = t.exchange(counts.address())[right];
     sea_addr gone = SEA_NULL;
     CHECK_OK(sea_heap_alloc(int(right), bytes, &gone));

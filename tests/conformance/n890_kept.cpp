@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles of receives that core has no operation of, where they meet everything else that handles are for.
+#include "neighbours.hpp"
 #include "places.hpp"
 
 #include "onesea/message.h"
@@ -11,11 +12,6 @@
 using namespace proof;
 
 namespace {
-
-constexpr sea_team world = SEA_TEAM_WORLD;
-
-int right_of(const run &t) { return (t.rank + 1) % t.size; }
-int left_of(const run &t) { return (t.rank + t.size - 1) % t.size; }
 
 // A receive that has to wait.
 sea_op receive_later(const run &t, int tag, void *buffer, std::size_t bytes)

@@ -43,6 +43,9 @@ class place {
     sea_addr owned_ = SEA_NULL; // what is freed or unregistered
 };
 
+// Where it is, as a number: its address in raw space.
+inline std::uint64_t address_of(const void *memory) { return reinterpret_cast<std::uint64_t>(memory); }
+
 // One byte more: no size is without memory.
 inline std::vector<unsigned char> filled(std::size_t bytes, std::uint64_t seed)
 {

@@ -138,9 +138,9 @@ class bytes_subject : public subject {
     }
 };
 
-class list_subject : public subject {
+class own_list_subject : public subject {
   public:
-    explicit list_subject(int owner) { expect_ok(sea_list_create(owner, &list_), "create a list"); }
+    explicit own_list_subject(int owner) { expect_ok(sea_list_create(owner, &list_), "create a list"); }
 
     bool step(random_source &random) override
     {
@@ -245,7 +245,7 @@ class blocks_subject : public subject {
 
 std::unique_ptr<subject> own_vector(int owner) { return std::make_unique<bytes_subject<vector_calls>>(owner); }
 std::unique_ptr<subject> own_deque(int owner) { return std::make_unique<bytes_subject<deque_calls>>(owner); }
-std::unique_ptr<subject> own_list(int owner) { return std::make_unique<list_subject>(owner); }
+std::unique_ptr<subject> own_list(int owner) { return std::make_unique<own_list_subject>(owner); }
 std::unique_ptr<subject> own_blocks() { return std::make_unique<blocks_subject>(); }
 
 } // namespace soak

@@ -77,9 +77,9 @@ class vector_subject : public subject {
 };
 
 // Own elements keep their order among each other.
-class list_subject : public subject {
+class shared_list_subject : public subject {
   public:
-    explicit list_subject(int owner)
+    explicit shared_list_subject(int owner)
     {
         if (sea_rank() == owner) expect_ok(sea_list_create(owner, &list_), "create");
         list_.at = broadcast(list_.at, owner);
@@ -200,7 +200,7 @@ class queue_subject : public subject {
 } // namespace
 
 std::unique_ptr<subject> shared_vector(int owner) { return std::make_unique<vector_subject>(owner); }
-std::unique_ptr<subject> shared_list(int owner) { return std::make_unique<list_subject>(owner); }
+std::unique_ptr<subject> shared_list(int owner) { return std::make_unique<shared_list_subject>(owner); }
 std::unique_ptr<subject> shared_queue(int owner, std::size_t limit)
 {
     return std::make_unique<queue_subject>(owner, limit);

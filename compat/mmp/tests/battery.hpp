@@ -16,6 +16,10 @@ void expect_status(int expected, int got, const char *file, int line, const char
 void expect_words(const std::string &part, const char *file, int line); // of MP_last_error()
 int failures();
 
+// The ranks beside this one.
+inline int right() { return (MP_rank() + 1) % MP_size(); }
+inline int left() { return (MP_rank() + MP_size() - 1) % MP_size(); }
+
 // Bytes that only this rank, tag and number give.
 std::vector<char> pattern(std::size_t bytes, int rank, int tag, int number = 0);
 

@@ -14,9 +14,6 @@
 namespace battery {
 namespace {
 
-int right() { return (MP_rank() + 1) % MP_size(); }
-int left() { return (MP_rank() + MP_size() - 1) % MP_size(); }
-
 void thousands_of_requests_are_open_at_once()
 {
     constexpr int count = 3000;

@@ -12,8 +12,6 @@ namespace {
 
 int me() { return MP_rank(); }
 int size() { return MP_size(); }
-int right() { return (me() + 1) % size(); }
-int left() { return (me() + size() - 1) % size(); }
 
 bool is(const MP_status &status, int source, int tag, std::size_t bytes)
 {

@@ -8,9 +8,6 @@
 namespace battery {
 namespace {
 
-int right() { return (MP_rank() + 1) % MP_size(); }
-int left() { return (MP_rank() + MP_size() - 1) % MP_size(); }
-
 void bad_ranks_and_tags_are_named()
 {
     const int n = MP_size();

@@ -11,11 +11,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-std::atomic<int> calls = 0;
+std::atomic<int> headers_called = 0;
 
-void *count_header(lapi_handle_t *, void *, uint *, ulong *, compl_hndlr_t **, void **)
+void *count_call(lapi_handle_t *, void *, uint *, ulong *, compl_hndlr_t **, void **)
 {
-    ++calls;
+    ++headers_called;
     return nullptr;
 }
 
@@ -66,16 +66,16 @@ std::atomic<int> ended = -1;
 
 void end_in_handler(lapi_handle_t *h, int *, lapi_err_t *, int *, int *) { ended = LAPI_Term(*h); }
 
-void nothing(lapi_handle_t *, void *, lapi_sh_info_t *) {}
+void end_unnoticed(lapi_handle_t *, void *, lapi_sh_info_t *) {}
 
 } // namespace
 
 STEP(messages_that_wait_when_the_context_ends_are_answered)
 {
     counter sent;
-    calls = 0;
+    headers_called = 0;
     lapi_handle_t h = another_context(hear, true);
-    OK(LAPI_Addr_set(h, reinterpret_cast<void *>(count_header), 5));
+    OK(LAPI_Addr_set(h, reinterpret_cast<void *>(count_call), 5));
     fence_all();
     if (self.me == 1) sent.wait(1); // of the other context: this one is not made to go on
     if (self.me == 0 && self.n > 1) {
@@ -83,7 +83,7 @@ STEP(messages_that_wait_when_the_context_ends_are_answered)
         OK(LAPI_Term(h));
     } else {
         OK(LAPI_Term(h));
-        EQUAL(calls.load(), 0);
+        EQUAL(headers_called.load(), 0);
     }
     fence_all();
 }
@@ -100,7 +100,7 @@ bool put_in_vain(lapi_handle_t h)
     x.Put.tgt_addr = 4096; // nobody's memory
     x.Put.org_addr = data;
     x.Put.len = sizeof data;
-    x.Put.shdlr = nothing; // so its end is waited for
+    x.Put.shdlr = end_unnoticed; // so its end is waited for
     return LAPI_Xfer(h, &x) == LAPI_SUCCESS;
 }
 

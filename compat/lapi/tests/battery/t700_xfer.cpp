@@ -39,7 +39,7 @@ void *header(lapi_handle_t *, void *uhdr, uint *uhdr_len, ulong *len, compl_hndl
     return *len ? room : nullptr;
 }
 
-lapi_vec_t *vector_header(lapi_handle_t *, void *, uint *, ulong *len, compl_hndlr_t **, void **)
+lapi_vec_t *xfer_vector_header(lapi_handle_t *, void *, uint *, ulong *len, compl_hndlr_t **, void **)
 {
     static void *info[1] = {room};
     static ulong all[1] = {sizeof room};
@@ -175,7 +175,7 @@ STEP(updates_by_command_tell_by_handlers)
 
 STEP(vectors_by_command)
 {
-    auto where = everywhere(room), handlers = everywhere(reinterpret_cast<void *>(vector_header));
+    auto where = everywhere(room), handlers = everywhere(reinterpret_cast<void *>(xfer_vector_header));
     counter c;
     const uint t = self.right();
     std::memset(room, 0, sizeof room);
