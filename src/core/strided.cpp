@@ -59,6 +59,17 @@ struct box {
         *high = std::int64_t(hi);
         return true;
     }
+
+    // Of all runs; false if that is more than anybody lives to see: strides of 0 repeat what lies in little memory.
+    bool total(std::uint64_t *bytes) const
+    {
+        *bytes = 1;
+        for (int i = 0; i <= levels; ++i)
+            if (__builtin_mul_overflow(*bytes, counts[std::size_t(i)], bytes)) return false;
+        return *bytes <= most_bytes;
+    }
+
+    static constexpr std::uint64_t most_bytes = std::uint64_t(1) << 62;
 };
 
 int read_box(const char *function, const int64_t *remote, const int64_t *local, const size_t *counts, int levels,
@@ -78,8 +89,10 @@ int read_box(const char *function, const int64_t *remote, const int64_t *local, 
 }
 
 // The whole box lies in its rank's window.
-int check_box(const char *function, const box &b, sea_addr base, const void *local, const sea_opts *opts)
+int check_box(const char *function, const box &b, sea_addr base, const void *local, const sea_opts *opts,
+              std::uint64_t *bytes)
 {
+    *bytes = 0;
     if (b.empty()) return check_transfer(function, place_for(base, 0, opts), local, 0, opts);
     if (int s = check_transfer(function, place_of(base), local, b.counts[0], opts)) return s;
     std::int64_t low = 0, high = 0;
@@ -88,6 +101,8 @@ int check_box(const char *function, const box &b, sea_addr base, const void *loc
     if (!fits || offset + low < 0 || offset + high > std::int64_t(SEA_OFFSET_MASK) + 1)
         return fail(SEA_ERR_ADDRESS, "{}: the box around {:#x} leaves the window of rank {}", function, base,
                     rank_of(base));
+    if (!b.total(bytes))
+        return fail(SEA_ERR_INVALID, "{}: the runs of the box have more than {} bytes", function, box::most_bytes);
     return check_range(function, place_of(base + std::uint64_t(low)), std::uint64_t(high - low));
 }
 
@@ -115,13 +130,6 @@ int run_pieces(int rank, bool is_get, std::uint64_t bytes, const sea_opts *opts,
         start_signals(o);
     });
     return conclude(lock, op, opts, is_get);
-}
-
-std::uint64_t total(const box &b)
-{
-    std::uint64_t bytes = 1;
-    for (int i = 0; i <= b.levels; ++i) bytes *= b.counts[std::size_t(i)];
-    return bytes;
 }
 
 // Also the rank that they are on; without bytes, that of the target counter.
@@ -202,8 +210,9 @@ try {
     if (int s = check_started("sea_put_strided")) return s;
     box b;
     if (int s = read_box("sea_put_strided", target_strides, source_strides, counts, levels, &b)) return s;
-    if (int s = check_box("sea_put_strided", b, target, source, opts)) return s;
-    return run_pieces(place_for(target, total(b), opts).rank, false, total(b), opts, [=](operation *op, bool ordered) {
+    std::uint64_t bytes = 0;
+    if (int s = check_box("sea_put_strided", b, target, source, opts, &bytes)) return s;
+    return run_pieces(place_for(target, bytes, opts).rank, false, bytes, opts, [=](operation *op, bool ordered) {
         if (b.empty()) return;
         b.for_each_run([&](std::int64_t remote, std::int64_t local) {
             start_put(op, place_of(target + std::uint64_t(remote)), static_cast<const char *>(source) + local,
@@ -220,8 +229,9 @@ try {
     if (int s = check_started("sea_get_strided")) return s;
     box b;
     if (int s = read_box("sea_get_strided", source_strides, target_strides, counts, levels, &b)) return s;
-    if (int s = check_box("sea_get_strided", b, source, target, opts)) return s;
-    return run_pieces(place_for(source, total(b), opts).rank, true, total(b), opts, [=](operation *op, bool ordered) {
+    std::uint64_t bytes = 0;
+    if (int s = check_box("sea_get_strided", b, source, target, opts, &bytes)) return s;
+    return run_pieces(place_for(source, bytes, opts).rank, true, bytes, opts, [=](operation *op, bool ordered) {
         op->local_at_end = true;
         if (b.empty()) return;
         b.for_each_run([&](std::int64_t remote, std::int64_t local) {

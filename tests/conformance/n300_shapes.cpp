@@ -152,6 +152,12 @@ STEP(302, boxes_that_do_not_fit_are_refused)
     CHECK_STATUS(SEA_ERR_ADDRESS, put(a, back, many, 1));
     CHECK(put(a, wrap, many, 1) != SEA_OK);
     CHECK(put(a, sixty_four, endless, 1) != SEA_OK);
+    const std::size_t ever[] = {8, SIZE_MAX}, too_often[] = {8, SIZE_MAX / 8, 1, 3},
+                      wraps[] = {16, 1, SIZE_MAX / 16 + 1};
+    CHECK_STATUS(SEA_ERR_INVALID, put(a, zero, ever, 1)); // the same eight bytes
+    CHECK_STATUS(SEA_ERR_INVALID, put(a, zero, too_often, 3));
+    CHECK_STATUS(SEA_ERR_INVALID, put(a, zero, wraps, 2));
+    CHECK_STATUS(SEA_ERR_INVALID, sea_get_strided(data.data(), zero, a, zero, ever, 1, nullptr));
     CHECK_STATUS(SEA_ERR_ADDRESS, put(SEA_NULL, sixty_four, counts, 1));
     CHECK_STATUS(SEA_ERR_RANK, put((sea_addr(t.size) << SEA_OFFSET_BITS) + 64, sixty_four, counts, 1));
     t.sync();
