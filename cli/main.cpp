@@ -35,24 +35,27 @@ struct verb {
     int (*run)(const arguments &);
 };
 
-void expect_none(const char *name, const arguments &args)
+// For a verb that takes no words: false if the usage was asked for, and printed.
+bool alone(const char *name, const arguments &args)
 {
-    if (args.empty()) return;
-    throw agent::request_error(
-        fmt::format("{} takes no '{}'; 'onesea VERB --help' tells more about a verb", name, args[0]));
+    if (args.empty()) return true;
+    if (args[0] != "--help" && args[0] != "-h")
+        throw agent::request_error(
+            fmt::format("{} takes no '{}'; 'onesea VERB --help' tells more about a verb", name, args[0]));
+    fmt::print("{}", usage);
+    return false;
 }
 
 int version(const arguments &args)
 {
-    expect_none("version", args);
-    fmt::print("onesea {}.{}.{}\n", SEA_VERSION_MAJOR, SEA_VERSION_MINOR, SEA_VERSION_PATCH);
+    if (alone("version", args))
+        fmt::print("onesea {}.{}.{}\n", SEA_VERSION_MAJOR, SEA_VERSION_MINOR, SEA_VERSION_PATCH);
     return 0;
 }
 
 int help(const arguments &args)
 {
-    expect_none("help", args);
-    fmt::print("{}", usage);
+    if (alone("help", args)) fmt::print("{}", usage);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -35,6 +36,20 @@ int try_to_write(const std::filesystem::path &file, const std::string &text)
     return stream ? 0 : errno ? errno : EIO;
 }
 
+// Is there room? In a file of a name that nobody has prepared.
+int try_to_write_in(const std::string &folder)
+{
+    std::string probe = folder + "/onesea-XXXXXX";
+    const int fd = mkstemp(probe.data());
+    if (fd < 0) return errno;
+    const std::string page(4096, '\n');
+    const ssize_t written = write(fd, page.data(), page.size());
+    const int error = written < 0 ? errno : std::size_t(written) < page.size() ? ENOSPC : 0;
+    close(fd);
+    unlink(probe.c_str());
+    return error;
+}
+
 } // namespace
 
 bool options::wants_case(const std::string &name) const { return wanted(cases, name); }
@@ -49,11 +64,9 @@ double budget::left() const { return end_ - now(); }
 void prepare_folder(const std::string &folder)
 {
     if (folder.empty()) return;
-    std::error_code error, none;
+    std::error_code error;
     std::filesystem::create_directories(folder, error);
-    const auto probe = std::filesystem::path(folder) / fmt::format("onesea-{}.part", getpid());
-    if (!error) error.assign(try_to_write(probe, std::string(4096, '\n')), std::generic_category());
-    std::filesystem::remove(probe, none);
+    if (!error) error.assign(try_to_write_in(folder), std::generic_category());
     if (error) throw place_error(fmt::format("--out: nothing can be written in '{}': {}", folder, error.message()));
 }
 

@@ -14,7 +14,13 @@ namespace {
 TEST(tools, version_and_help)
 {
     EXPECT_EQ(onesea({"version"}).out.rfind("onesea 0.", 0), 0u);
-    EXPECT_NE(onesea({"help"}).out.find("onesea run"), std::string::npos);
+    for (const std::vector<std::string> &words :
+         {std::vector<std::string>{"help"}, {"--help"}, {"version", "--help"}, {"version", "-h"}, {"help", "--help"}}) {
+        auto told = onesea(words);
+        EXPECT_EQ(told.status, 0) << words[0];
+        EXPECT_NE(told.out.find("onesea run"), std::string::npos) << words[0];
+        EXPECT_EQ(told.err, "") << words[0];
+    }
     auto o = onesea({"run", "--help"});
     EXPECT_EQ(o.status, 0);
     for (const char *option :

@@ -41,7 +41,9 @@ int check(const char *call, int rank, int tag, side which)
 
 int check_memory(const char *call, const void *memory, std::size_t bytes)
 {
-    if (bytes > PTRDIFF_MAX) return fail(MP_ERR_INVALID, "%s: %zu bytes are more than any memory has", call, bytes);
+    if (bytes > PTRDIFF_MAX)
+        return fail(MP_ERR_INVALID, "%s: %zu bytes are more than any memory has; as a signed number it is %td", call,
+                    bytes, static_cast<std::ptrdiff_t>(bytes));
     if (memory != nullptr || bytes == 0) return MP_OK;
     return fail(MP_ERR_INVALID, "%s: %zu bytes at a null pointer", call, bytes);
 }
