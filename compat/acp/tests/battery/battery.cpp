@@ -3,8 +3,10 @@
 #include "battery.hpp"
 #include "random.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -21,6 +23,16 @@ std::vector<step *> &steps()
 {
     static std::vector<step *> all;
     return all;
+}
+
+// Objects are linked in whatever order the build chooses.
+const std::vector<step *> &steps_in_order()
+{
+    std::sort(steps().begin(), steps().end(), [](const step *a, const step *b) {
+        const int files = std::strcmp(a->file, b->file);
+        return files ? files < 0 : a->line < b->line;
+    });
+    return steps();
 }
 
 void run(step *s)
@@ -42,7 +54,11 @@ void run(step *s)
 
 } // namespace
 
-step::step(const char *step_name, void (*body)()) : name(step_name), run(body) { steps().push_back(this); }
+step::step(const char *step_file, int step_line, const char *step_name, void (*body)())
+    : file(step_file), line(step_line), name(step_name), run(body)
+{
+    steps().push_back(this);
+}
 
 void failed(const char *file, int line, const char *what)
 {
@@ -112,7 +128,7 @@ int main(int argc, char **argv)
     self.me = acp_rank();
     self.n = acp_procs();
     int ran = 0;
-    for (step *s : steps()) {
+    for (step *s : steps_in_order()) {
         if (std::string(s->name).find(only) == std::string::npos) continue;
         run(s);
         ++ran;

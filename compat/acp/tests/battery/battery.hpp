@@ -47,9 +47,11 @@ void expect_error(const char *words, Call &&call, const char *file, int line)
 }
 
 struct step {
+    const char *file; // steps are in the order of their files and lines
+    int line;
     const char *name;
     void (*run)();
-    step(const char *step_name, void (*body)());
+    step(const char *step_file, int step_line, const char *step_name, void (*body)());
 };
 
 // This process's starter memory as words, and the address of a word in that of any process.
@@ -100,9 +102,9 @@ std::size_t allocated_bytes(); // by malloc() in this process
 
 } // namespace battery
 
-#define STEP(name)                                 \
-    static void name();                            \
-    static battery::step step_##name(#name, name); \
+#define STEP(name)                                                     \
+    static void name();                                                \
+    static battery::step step_##name(__FILE__, __LINE__, #name, name); \
     static void name()
 #define CHECK(condition) ((condition) ? (void)0 : battery::failed(__FILE__, __LINE__, #condition))
 #define EQUAL(a, b) battery::check_equal((a), (b), __FILE__, __LINE__, #a " == " #b)

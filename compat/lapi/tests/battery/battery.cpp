@@ -2,6 +2,7 @@
 // usage: lapi_battery [--only TEXT] [--list]: the steps whose names contain TEXT.
 #include "battery.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +27,16 @@ std::vector<step *> &steps()
     return all;
 }
 
+// Objects are linked in whatever order the build chooses.
+const std::vector<step *> &steps_in_order()
+{
+    std::sort(steps().begin(), steps().end(), [](const step *a, const step *b) {
+        const int files = std::strcmp(a->file, b->file);
+        return files ? files < 0 : a->line < b->line;
+    });
+    return steps();
+}
+
 void run(step *s)
 {
     fence_all();
@@ -42,7 +53,11 @@ void run(step *s)
 
 } // namespace
 
-step::step(const char *step_name, void (*body)()) : name(step_name), run(body) { steps().push_back(this); }
+step::step(const char *step_file, int step_line, const char *step_name, void (*body)())
+    : file(step_file), line(step_line), name(step_name), run(body)
+{
+    steps().push_back(this);
+}
 
 void failed(const char *file, int line, const char *what)
 {
@@ -111,7 +126,7 @@ int main(int argc, char **argv)
 {
     std::string only = argc > 2 && std::string(argv[1]) == "--only" ? argv[2] : "";
     if (argc > 1 && std::string(argv[1]) == "--list") {
-        for (step *s : steps()) std::cout << s->name << '\n';
+        for (step *s : steps_in_order()) std::cout << s->name << '\n';
         return 0;
     }
     lapi_info_t info = {};
@@ -122,7 +137,7 @@ int main(int argc, char **argv)
     LAPI_Qenv(self.h, TASK_ID, &self.me);
     LAPI_Qenv(self.h, NUM_TASKS, &self.n);
     int ran = 0;
-    for (step *s : steps()) {
+    for (step *s : steps_in_order()) {
         const bool big = std::string(s->name).find("gigabyte") != std::string::npos; // only when asked for
         if (only.empty() ? big : std::string(s->name).find(only) == std::string::npos) continue;
         auto start = std::chrono::steady_clock::now();

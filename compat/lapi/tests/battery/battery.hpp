@@ -47,9 +47,11 @@ void check_equal(const A &a, const B &b, const char *file, int line, const char 
 }
 
 struct step {
+    const char *file; // steps are in the order of their files and lines
+    int line;
     const char *name;
     void (*run)();
-    step(const char *step_name, void (*body)());
+    step(const char *step_file, int step_line, const char *step_name, void (*body)());
 };
 
 // A counter, its address at all tasks.
@@ -72,9 +74,9 @@ void fence_all();
 
 } // namespace battery
 
-#define STEP(name)                                 \
-    static void name();                            \
-    static battery::step step_##name(#name, name); \
+#define STEP(name)                                                     \
+    static void name();                                                \
+    static battery::step step_##name(__FILE__, __LINE__, #name, name); \
     static void name()
 #define CHECK(condition) ((condition) ? (void)0 : battery::failed(__FILE__, __LINE__, #condition))
 #define EQUAL(a, b) battery::check_equal((a), (b), __FILE__, __LINE__, #a " == " #b)
