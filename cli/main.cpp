@@ -35,27 +35,27 @@ struct verb {
     int (*run)(const arguments &);
 };
 
-// For a verb that takes no words: false if the usage was asked for, and printed.
-bool alone(const char *name, const arguments &args)
+void expect_none(const char *name, const arguments &args)
 {
-    if (args.empty()) return true;
-    if (args[0] != "--help" && args[0] != "-h")
-        throw agent::request_error(
-            fmt::format("{} takes no '{}'; 'onesea VERB --help' tells more about a verb", name, args[0]));
+    if (args.empty()) return;
+    throw agent::request_error(
+        fmt::format("{} takes no '{}'; 'onesea VERB --help' tells more about a verb", name, args[0]));
+}
+
+bool asks_for_help(const arguments &args) { return args.size() == 1 && (args[0] == "--help" || args[0] == "-h"); }
+
+int help(const arguments &args)
+{
+    if (!asks_for_help(args)) expect_none("help", args);
     fmt::print("{}", usage);
-    return false;
+    return 0;
 }
 
 int version(const arguments &args)
 {
-    if (alone("version", args))
-        fmt::print("onesea {}.{}.{}\n", SEA_VERSION_MAJOR, SEA_VERSION_MINOR, SEA_VERSION_PATCH);
-    return 0;
-}
-
-int help(const arguments &args)
-{
-    if (alone("help", args)) fmt::print("{}", usage);
+    if (asks_for_help(args)) return help(args);
+    expect_none("version", args);
+    fmt::print("onesea {}.{}.{}\n", SEA_VERSION_MAJOR, SEA_VERSION_MINOR, SEA_VERSION_PATCH);
     return 0;
 }
 

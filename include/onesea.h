@@ -339,7 +339,7 @@ int sea_put_signal(sea_addr target, const void *source, size_t bytes, sea_addr s
 
 /* Moves a box of counts[1] x .. x counts[levels] runs of counts[0] contiguous bytes. Run (i1, .. in) lies at
  * base + i1 * strides[0] + .. + in * strides[n-1] bytes; strides may be negative. levels 0..SEA_STRIDE_LEVELS; counts
- * has levels + 1 entries, the strides `levels` each. One operation: counters add 1 for the whole. */
+ * has levels + 1 entries, the strides `levels`; at most 2^62 bytes (SEA_ERR_INVALID). One operation: counters add 1. */
 #define SEA_STRIDE_LEVELS 7
 int sea_put_strided(sea_addr target, const int64_t *target_strides, const void *source, const int64_t *source_strides,
                     const size_t *counts, int levels, const sea_opts *opts);

@@ -38,7 +38,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 def apart(entry):
     """An entry for each file of one that CMake made of several."""
-    if Path(entry["file"]).parent.name != "Unity":
+    if not Path(entry["file"]).match("Unity/unity_*"):
         return [entry]
     return [
         {**entry, "file": file, "command": entry["command"].replace(entry["file"], file)}

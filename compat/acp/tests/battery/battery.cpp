@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: acp_battery [--only TEXT] [--seed N]: the steps whose names contain TEXT.
 #include "battery.hpp"
+#include "file_order.hpp"
 #include "random.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -23,16 +23,6 @@ std::vector<step *> &steps()
 {
     static std::vector<step *> all;
     return all;
-}
-
-// Objects are linked in whatever order the build chooses.
-const std::vector<step *> &steps_in_order()
-{
-    std::sort(steps().begin(), steps().end(), [](const step *a, const step *b) {
-        const int files = std::strcmp(a->file, b->file);
-        return files ? files < 0 : a->line < b->line;
-    });
-    return steps();
 }
 
 void run(step *s)
@@ -119,6 +109,7 @@ using namespace battery;
 
 int main(int argc, char **argv)
 {
+    sort_by_file_and_line(steps());
     if (acp_init(&argc, &argv) != 0) return 2;
     std::string only;
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -128,7 +119,7 @@ int main(int argc, char **argv)
     self.me = acp_rank();
     self.n = acp_procs();
     int ran = 0;
-    for (step *s : steps_in_order()) {
+    for (step *s : steps()) {
         if (std::string(s->name).find(only) == std::string::npos) continue;
         run(s);
         ++ran;

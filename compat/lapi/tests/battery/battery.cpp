@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: lapi_battery [--only TEXT] [--list]: the steps whose names contain TEXT.
 #include "battery.hpp"
+#include "file_order.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -25,16 +25,6 @@ std::vector<step *> &steps()
 {
     static std::vector<step *> all;
     return all;
-}
-
-// Objects are linked in whatever order the build chooses.
-const std::vector<step *> &steps_in_order()
-{
-    std::sort(steps().begin(), steps().end(), [](const step *a, const step *b) {
-        const int files = std::strcmp(a->file, b->file);
-        return files ? files < 0 : a->line < b->line;
-    });
-    return steps();
 }
 
 void run(step *s)
@@ -124,9 +114,10 @@ using namespace battery;
 
 int main(int argc, char **argv)
 {
+    sort_by_file_and_line(steps());
     std::string only = argc > 2 && std::string(argv[1]) == "--only" ? argv[2] : "";
     if (argc > 1 && std::string(argv[1]) == "--list") {
-        for (step *s : steps_in_order()) std::cout << s->name << '\n';
+        for (step *s : steps()) std::cout << s->name << '\n';
         return 0;
     }
     lapi_info_t info = {};
@@ -137,7 +128,7 @@ int main(int argc, char **argv)
     LAPI_Qenv(self.h, TASK_ID, &self.me);
     LAPI_Qenv(self.h, NUM_TASKS, &self.n);
     int ran = 0;
-    for (step *s : steps_in_order()) {
+    for (step *s : steps()) {
         const bool big = std::string(s->name).find("gigabyte") != std::string::npos; // only when asked for
         if (only.empty() ? big : std::string(s->name).find(only) == std::string::npos) continue;
         auto start = std::chrono::steady_clock::now();
