@@ -56,10 +56,9 @@ if(ONESEA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${ONESEA_CCACHE})
 endif()
 
-# Files of a target are compiled some at a time: what they instantiate alike is made once, and a build from nothing is a
-# third less work. The library's own are not: it is compiled as one when it is linked. Each file includes what it needs
-# and keeps its names to itself all the same: clang reads them one by one (scripts/second_compiler.py), with the warnings
-# that mean nothing where several files are one.
+# Files of a target are compiled some at a time: what they instantiate alike is made once. The library's own are not: it
+# is compiled as one when it is linked. Each file includes what it needs and keeps its names to itself all the same: clang
+# reads them one by one (scripts/second_compiler.py), with the warnings that mean nothing where several files are one.
 option(ONESEA_FILES_TOGETHER "Compile several files of a target at once" ON)
 set(CMAKE_UNITY_BUILD ${ONESEA_FILES_TOGETHER})
 add_compile_options($<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>
