@@ -28,15 +28,23 @@ onesea_headers(program OPTIONS -fPIE)
 onesea_headers(tool HEADERS fmt/format.h nlohmann/json.hpp LINK fmt::fmt nlohmann_json::nlohmann_json
                OPTIONS -fPIE ${ONESEA_TOOL_SPEED})
 if(ONESEA_BUILD_TESTS)
-    onesea_headers(test HEADERS gtest/gtest.h fmt/format.h LINK GTest::gtest fmt::fmt
-                   OPTIONS -fPIE ${ONESEA_TOOL_SPEED})
+    set(test_headers HEADERS gtest/gtest.h fmt/format.h LINK GTest::gtest fmt::fmt)
+    onesea_headers(test ${test_headers} OPTIONS -fPIE ${ONESEA_TEST_SPEED})
+    if(ONESEA_SANITIZE) # what runs thousands of times by seed takes minutes there if it is not optimized
+        onesea_headers(simulation ${test_headers} OPTIONS -fPIE ${ONESEA_TOOL_SPEED})
+    endif()
 endif()
 
-# onesea_precompiled(KIND target...): targets of C++ alone.
+# onesea_precompiled(KIND target...): targets of C++ alone. KIND simulation: tests that make many runs by seed.
 function(onesea_precompiled kind)
+    if(kind STREQUAL "simulation" AND NOT ONESEA_SANITIZE)
+        set(kind test)
+    endif()
     foreach(target ${ARGN})
-        if(kind MATCHES "^(tool|test)$")
+        if(kind MATCHES "^(tool|simulation)$")
             target_compile_options(${target} PRIVATE ${ONESEA_TOOL_SPEED})
+        elseif(kind STREQUAL "test")
+            target_compile_options(${target} PRIVATE ${ONESEA_TEST_SPEED})
         endif()
         target_precompile_headers(${target} REUSE_FROM onesea_headers_${kind})
     endforeach()

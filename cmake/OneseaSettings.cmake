@@ -30,14 +30,20 @@ if(ONESEA_WERROR)
     add_compile_options(-Werror)
 endif()
 if(ONESEA_SANITIZE STREQUAL "address+undefined")
-    add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    # Not enum: an enumeration in a header of C may have any value of its type, and callers get an error for a wrong one.
+    add_compile_options(-fsanitize=address,undefined -fno-sanitize=enum -fno-sanitize-recover=undefined
+                        -fno-omit-frame-pointer)
     add_link_options(-fsanitize=address,undefined)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang") # their run time is only in C++ programs, and the library is in C ones too
         add_compile_options(-fno-sanitize=vptr,function)
+        add_compile_definitions(__SANITIZE_ADDRESS__) # as gcc says it
     endif()
 elseif(ONESEA_SANITIZE STREQUAL "thread")
     add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
     add_link_options(-fsanitize=thread)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        add_compile_definitions(__SANITIZE_THREAD__)
+    endif()
 elseif(ONESEA_SANITIZE)
     message(FATAL_ERROR "ONESEA_SANITIZE is '${ONESEA_SANITIZE}'; use address+undefined, thread or nothing")
 endif()
@@ -71,11 +77,20 @@ set(ONESEA_AS_ONE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT ONESEA_SANITIZE)
     set(ONESEA_AS_ONE -O3 -flto=auto -ffat-lto-objects -Wno-restrict)
     add_link_options($<$<NOT:$<BOOL:$<TARGET_PROPERTY:ONESEA_AS_ONE>>>:-fno-lto>)
+elseif(ONESEA_SANITIZE)
+    set(ONESEA_AS_ONE -O1)
 endif()
 
 # The command and what it starts read options, wait and write reports, and tests call what was optimized: no time goes
 # there, and half of their compilation went to the optimizer.
-set(ONESEA_TOOL_SPEED $<$<NOT:$<CONFIG:Debug>>:-O1>)
+set(ONESEA_TOOL_SPEED -O1)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT ONESEA_SANITIZE)
+    set(ONESEA_TOOL_SPEED)
+endif()
+set(ONESEA_TEST_SPEED ${ONESEA_TOOL_SPEED})
+if(ONESEA_SANITIZE) # which more than doubles the work of the optimizer
+    set(ONESEA_TEST_SPEED)
+endif()
 
 # With a sanitizer's instructions in between gcc loses what it knew of values: it takes initialised members of the standard
 # library for uninitialised and sizes for endless. The other presets and clang do give these warnings.

@@ -8,11 +8,11 @@ function(onesea_tool_library name)
     onesea_precompiled(tool ${name})
 endfunction()
 
-# onesea_layer(NAME [PROGRAMS_ONLY] DEPENDS layer... LINK library... TESTED_WITH file...): src/NAME/*.cpp without tests; its
-# *_test.cpp become NAME_tests, with those files of the folder that are for tests alone. PROGRAMS_ONLY: no part of a shared
-# library.
+# onesea_layer(NAME [PROGRAMS_ONLY] [SIMULATED] DEPENDS layer... LINK library... TESTED_WITH file...): src/NAME/*.cpp without
+# tests; its *_test.cpp become NAME_tests, with those files of the folder that are for tests alone. PROGRAMS_ONLY: no part
+# of a shared library. SIMULATED: its tests make many runs by seed.
 function(onesea_layer name)
-    cmake_parse_arguments(arg "PROGRAMS_ONLY" "" "DEPENDS;LINK;TESTED_WITH" ${ARGN})
+    cmake_parse_arguments(arg "PROGRAMS_ONLY;SIMULATED" "" "DEPENDS;LINK;TESTED_WITH" ${ARGN})
     list(TRANSFORM arg_TESTED_WITH PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/${name}/)
     file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
     file(GLOB tests CONFIGURE_DEPENDS src/${name}/*_test.cpp)
@@ -34,7 +34,11 @@ function(onesea_layer name)
     set_property(GLOBAL APPEND PROPERTY onesea_layers onesea_${name})
     if(tests AND ONESEA_BUILD_TESTS)
         add_executable(${name}_tests ${tests})
-        onesea_precompiled(test ${name}_tests)
+        if(arg_SIMULATED)
+            onesea_precompiled(simulation ${name}_tests)
+        else()
+            onesea_precompiled(test ${name}_tests)
+        endif()
         target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR}/tests/harness)
         target_link_libraries(${name}_tests PRIVATE onesea_${name} GTest::gtest_main GTest::gmock)
         gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST)

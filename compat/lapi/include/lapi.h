@@ -45,8 +45,8 @@ typedef void *lapi_dg_handle_t;
 /* A counter. All zero is a valid counter of 0. Operations add to it, also those of other tasks; use the calls to read
  * and set it. May lie in any memory, aligned to 8 bytes. */
 typedef union {
-    int cntr; /* its value, for the eye */
-    unsigned long long onesea_value;
+    long long onesea_value; /* the first and whole: "= {0}" need not set to zero what of a union lies beyond its first */
+    int cntr;               /* its value, for the eye */
 } lapi_cntr_t;
 
 typedef enum LAPI_ENUM_ { FETCH_AND_ADD, FETCH_AND_OR, SWAP, COMPARE_AND_SWAP } RMW_ops_t;
@@ -354,6 +354,7 @@ typedef struct {
 } lapi_rmw_t;
 
 typedef union {
+    lapi_amdgsp_t Dgsp; /* the largest, so that "= {0}" and "= {LAPI_PUT_XFER}" set all the rest to zero */
     lapi_xfer_type_t Xfer_type;
     lapi_get_t Get;
     lapi_am_t Am;
@@ -362,7 +363,6 @@ typedef union {
     lapi_getv_t Getv;
     lapi_putv_t Putv;
     lapi_amv_t Amv;
-    lapi_amdgsp_t Dgsp;
 } lapi_xfer_t;
 
 /* ---- LAPI_Util() ---- */
@@ -401,8 +401,8 @@ typedef struct {
 } lapi_thread_func_t;
 
 typedef union {
+    lapi_thread_func_t ThreadUtil; /* the larger, as above */
     lapi_util_type_t Util_type;
-    lapi_thread_func_t ThreadUtil;
 } lapi_util_t;
 
 /* ---- Calls ---- */

@@ -10,6 +10,11 @@
 
 using namespace battery;
 
+// "= {0}" sets the first member of a union; compilers need not go beyond it.
+static_assert(lapi_cntr_t{1LL << 40}.onesea_value == 1LL << 40);
+static_assert(sizeof(lapi_xfer_t) == sizeof(lapi_xfer_t{lapi_amdgsp_t{}}.Dgsp));
+static_assert(sizeof(lapi_util_t) == sizeof(lapi_util_t{lapi_thread_func_t{}}.ThreadUtil));
+
 STEP(init_refuses_bad_information)
 {
     lapi_handle_t h = 77;
