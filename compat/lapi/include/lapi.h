@@ -43,11 +43,11 @@ typedef void *lapi_dg_handle_t;
 #define LAPI_MAX_MSG_SZ ((ulong)0x7fffffffffffffff) /* bytes of a message */
 
 /* A counter. All zero is a valid counter of 0. Operations add to it, also those of other tasks; use the calls to read
- * and set it. May lie in any memory, aligned to 8 bytes. */
+ * and set it. May lie in any memory, aligned to 8 bytes. The first member is the whole, because "= {0}" need not set
+ * what of a union lies beyond its first. */
 typedef union {
-    long long
-        onesea_value; /* the first and whole: "= {0}" need not set to zero what of a union lies beyond its first */
-    int cntr;         /* its value, for the eye */
+    long long onesea_value;
+    int cntr; /* its value, for the eye */
 } lapi_cntr_t;
 
 typedef enum LAPI_ENUM_ { FETCH_AND_ADD, FETCH_AND_OR, SWAP, COMPARE_AND_SWAP } RMW_ops_t;
