@@ -87,9 +87,8 @@ TEST(link_length, one_long_message_alone_passes)
 // In the middle of everything, parts of bundles among it.
 TEST(link_length, a_path_that_becomes_narrow_costs_nothing_but_time)
 {
-    std::uint64_t short_ones = 0;
-    const std::uint64_t last = seeds(300);
-    for (std::uint64_t seed = 1; seed <= last; ++seed) {
+    unsigned short_ones = 0;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         const shape &s = shapes[seed % std::size(shapes)];
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         sim_rates rates;
@@ -110,7 +109,7 @@ TEST(link_length, a_path_that_becomes_narrow_costs_nothing_but_time)
         if (HasFailure()) return;
         short_ones += w->net.at(0).goes_short();
     }
-    EXPECT_GT(short_ones, last / 3) << "most were still at it";
+    EXPECT_GT(short_ones, 100u) << "most were still at it";
 }
 
 TEST(link_length, loss_alone_makes_no_packet_shorter)

@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/link_world.hpp"
 
-#include <cstdlib>
 #include <cstring>
 
 namespace onesea::net::test {
-
-std::uint64_t seeds(std::uint64_t usual)
-{
-    if (const char *text = std::getenv("ONESEA_SEEDS")) return std::strtoull(text, nullptr, 10);
-#if defined(__SANITIZE_THREAD__)
-    return usual / 10;
-#elif defined(__SANITIZE_ADDRESS__)
-    return usual / 4;
-#else
-    return usual;
-#endif
-}
 
 namespace {
 

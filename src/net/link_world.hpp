@@ -13,10 +13,6 @@
 
 namespace onesea::net::test {
 
-// How many runs by seed: ONESEA_SEEDS, if it is set. Fewer than usual with a sanitizer, which makes each take far
-// longer and sees the same code in all of them.
-std::uint64_t seeds(std::uint64_t usual);
-
 struct body {
     std::uint64_t number, total;
 };
