@@ -221,6 +221,8 @@ def main(onesea, name, *flags):
     with open("/dev/full", "w") as full:
         result = subprocess.run([onesea, "bench", name, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
         assert result.returncode == 1 and "stdout cannot be written" in result.stderr, f"lost help: {result}"
+        result = subprocess.run([onesea, "bench", name, "--unknown"], stdout=subprocess.PIPE, stderr=full, timeout=20)
+        assert result.returncode == 125, f"words that nobody takes: exit code {result.returncode}"
     if name == "acp":
         check_haste(onesea)
     if name == "patterns":

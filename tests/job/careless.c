@@ -88,6 +88,8 @@ static void receive_into_constants(void)
     else
         must(sea_message_receive(SEA_TEAM_WORLD, 1, 1, data, bytes, NULL, NULL) == SEA_OK && data[bytes - 1] == 2,
              "a good receive");
+    munmap(constants, bytes);
+    free(data);
 }
 
 static void close_all(void)

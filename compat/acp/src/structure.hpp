@@ -7,7 +7,7 @@
 
 #include <climits>
 #include <cstdint>
-#include <exception>
+#include <new>
 #include <vector>
 
 namespace acp {
@@ -46,13 +46,13 @@ inline int index_of(const char *function, std::size_t at)
 // False: told.
 inline bool make_room(const char *function, std::vector<char> *memory, std::size_t bytes)
 {
+    constexpr std::size_t most_of_any_process = std::size_t(1) << 47;
     try {
-        memory->resize(bytes);
-        return true;
-    } catch (const std::exception &) { // no memory, or more than a vector can hold
-        report(function, "no memory for %zu bytes", bytes);
-        return false;
+        if (bytes <= most_of_any_process) return memory->resize(bytes), true;
+    } catch (const std::bad_alloc &) {
     }
+    report(function, "no memory for %zu bytes", bytes);
+    return false;
 }
 
 // Bytes at a global address, in memory of this process: where they are, or fetched. False: told.

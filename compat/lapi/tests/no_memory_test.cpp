@@ -26,6 +26,12 @@ void *operator new(std::size_t bytes)
     if (!memory) throw std::bad_alloc();
     return memory;
 }
+void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept // as the library's, but for sanitizers'
+try {
+    return operator new(bytes);
+} catch (const std::bad_alloc &) {
+    return nullptr;
+}
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 

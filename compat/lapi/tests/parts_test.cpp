@@ -166,13 +166,13 @@ TEST(Inbox, tells_what_waits_when_it_is_stopped_and_what_comes_later)
 
 TEST(Inbox, may_be_stopped_by_its_own_thread)
 {
-    gate g;
-    auto *box = new inbox; // its thread is on its way out of it when this test ends
-    std::atomic<bool> stopped = false;
+    static auto &g = *new gate; // the thread is on its way out of both when this test ends
+    static auto &box = *new inbox;
+    static std::atomic<bool> stopped = false;
     g.lock();
-    std::thread([&] {
-        box->push(g, [&](bool) {
-            box->stop(g);
+    std::thread([] {
+        box.push(g, [](bool) {
+            box.stop(g);
             stopped = true;
         });
     }).join();

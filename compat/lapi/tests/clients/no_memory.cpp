@@ -60,6 +60,12 @@ void *operator new(std::size_t bytes)
     if (void *memory = std::malloc(bytes ? bytes : 1)) return memory;
     throw std::bad_alloc();
 }
+void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept // as the library's, but for sanitizers'
+try {
+    return operator new(bytes);
+} catch (const std::bad_alloc &) {
+    return nullptr;
+}
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 
