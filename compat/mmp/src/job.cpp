@@ -36,7 +36,7 @@ int withdraw_receives()
     const auto receives = [](auto &&use) {
         requests().for_each([&](const request &r) {
             const sea_op op = r.op.load(std::memory_order_relaxed);
-            if (!r.sends && op != SEA_OP_NONE) use(op);
+            if (!r.sends.load(std::memory_order_relaxed) && op != SEA_OP_NONE) use(op);
         });
     };
     receives([](sea_op op) { sea_message_cancel(op); });

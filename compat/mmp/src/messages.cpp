@@ -65,8 +65,8 @@ const char *tag_of(int tag, char (&text)[24])
 MP_status public_of(const sea_message_info &info) { return {info.source, info.tag, info.bytes}; }
 
 // What became of a send or receive, in words. `words`: those of Onesea, if they were said earlier.
-int tell(int status, const char *call, bool sends, int rank, int tag, std::size_t bytes, const sea_message_info *info,
-         const char *words = nullptr)
+[[gnu::cold]] int tell(int status, const char *call, bool sends, int rank, int tag, std::size_t bytes,
+                       const sea_message_info *info, const char *words = nullptr)
 {
     char who[16], which[24];
     if (status == SEA_ERR_TRUNCATED && info != nullptr)
@@ -86,7 +86,7 @@ int tell_of_search(int status, const char *call, int rank, int tag)
     return fail_below(status, "%s: %s, %s", call, name_of(rank, who), tag_of(tag, which));
 }
 
-int no_request(const char *call, MP_request number)
+[[gnu::cold]] int no_request(const char *call, MP_request number)
 {
     if (number == MP_REQUEST_NULL)
         return fail(MP_ERR_REQUEST, "%s: MP_REQUEST_NULL: the request is finished, or was never started", call);
@@ -100,10 +100,10 @@ bool of_the_call(int status)
     return status == SEA_ERR_INVALID || status == SEA_ERR_RANK || status == SEA_ERR_STATE || status == SEA_ERR_MEMORY;
 }
 
-// The request is complete: reads it, uses it up and tells its status.
-int finish(const char *call, request &r, int status, MP_request *number, MP_status *about)
+// The request is complete, with an error: reads it, uses it up and tells its status.
+[[gnu::cold]] int finish_badly(const char *call, request &r, int status, MP_request *number, MP_status *about)
 {
-    const bool sends = r.sends;
+    const bool sends = r.sends.load(std::memory_order_relaxed);
     const int rank = r.rank, tag = r.tag;
     const std::size_t bytes = r.bytes;
     const sea_message_info info = sends ? sea_message_info{here().rank, tag, bytes} : r.info;
@@ -111,8 +111,19 @@ int finish(const char *call, request &r, int status, MP_request *number, MP_stat
     if (!requests().retire(r, *number)) return no_request(call, *number);
     const std::unique_ptr<char, decltype(&std::free)> ours(words, std::free);
     *number = MP_REQUEST_NULL;
-    if (about != nullptr && (status == SEA_OK || status == SEA_ERR_TRUNCATED)) *about = public_of(info);
-    return status == SEA_OK ? MP_OK : tell(status, call, sends, rank, tag, bytes, &info, words);
+    if (about != nullptr && status == SEA_ERR_TRUNCATED) *about = public_of(info);
+    return tell(status, call, sends, rank, tag, bytes, &info, words);
+}
+
+int finish(const char *call, request &r, int status, MP_request *number, MP_status *about)
+{
+    if (status != SEA_OK) return finish_badly(call, r, status, number, about);
+    const bool sends = r.sends.load(std::memory_order_relaxed);
+    const MP_status done = sends ? MP_status{here().rank, r.tag, r.bytes} : public_of(r.info);
+    if (!requests().retire(r, *number)) return no_request(call, *number);
+    *number = MP_REQUEST_NULL;
+    if (about != nullptr) *about = done;
+    return MP_OK;
 }
 
 // A request and its operation; NULL if it is not in use.
@@ -167,7 +178,7 @@ request *prepare(side which, int rank, int tag, std::size_t bytes)
 {
     request *r = requests().take();
     if (r == nullptr) return nullptr;
-    r->sends = which == side::send;
+    r->sends.store(which == side::send, std::memory_order_relaxed);
     r->rank = rank;
     r->tag = tag;
     r->bytes = bytes;
@@ -176,21 +187,26 @@ request *prepare(side which, int rank, int tag, std::size_t bytes)
     return r;
 }
 
+[[gnu::cold]] int not_started(const char *call, request &r, int status)
+{
+    const bool sends = r.sends.load(std::memory_order_relaxed);
+    const int rank = r.rank, tag = r.tag;
+    const std::size_t bytes = r.bytes;
+    requests().retire(r, request_table::number_of(r));
+    return tell(status, call, sends, rank, tag, bytes, nullptr);
+}
+
 // What became of the message, also if it is known already, is the request's matter; the call fails only by itself.
 int started(const char *call, request &r, int status, sea_op op, MP_request *number)
 {
-    const MP_request mine = request_table::number_of(r);
-    if (of_the_call(status)) {
-        const bool sends = r.sends;
-        const int rank = r.rank, tag = r.tag;
-        const std::size_t bytes = r.bytes;
-        requests().retire(r, mine);
-        return tell(status, call, sends, rank, tag, bytes, nullptr);
+    if (status != SEA_OK) {
+        if (of_the_call(status)) return not_started(call, r, status);
+        r.words = strdup(sea_last_error()); // other calls fail before this is waited for
+        op = SEA_OP_NONE;
     }
     r.status = status;
-    if (status != SEA_OK) r.words = strdup(sea_last_error()); // other calls fail before this is waited for
-    r.op.store(status == SEA_OK ? op : SEA_OP_NONE, std::memory_order_release);
-    *number = mine;
+    r.op.store(op, std::memory_order_release);
+    *number = request_table::number_of(r);
     return MP_OK;
 }
 
@@ -314,7 +330,7 @@ int MP_cancel(MP_request *number)
     sea_op op = SEA_OP_NONE;
     request *r = find(*number, &op);
     if (r == nullptr) return no_request("MP_cancel", *number);
-    if (r->sends)
+    if (r->sends.load(std::memory_order_relaxed))
         return fail(MP_ERR_REQUEST, "MP_cancel: the request is a send to rank %d; only receives can be withdrawn",
                     r->rank);
     if (op == SEA_OP_NONE) return MP_OK; // it was complete at once

@@ -5,12 +5,18 @@
 #include <new>
 
 namespace mmp {
+namespace {
 
-request_table &requests()
-{
-    static auto *const table = new request_table;
-    return *table;
-}
+union immortal {
+    request_table table{};
+    constexpr immortal() {}
+    constexpr ~immortal() {}
+};
+constinit immortal all;
+
+} // namespace
+
+request_table &requests() { return all.table; }
 
 request_table::~request_table()
 {
