@@ -82,6 +82,15 @@ void note_wait(nanoseconds began, nanoseconds now)
     c.wait_ns += now - began;
 }
 
+// What is written under the engine lock alone, and looked at without it: no other thread adds meanwhile.
+template <class T>
+T add(std::atomic<T> &counter, T n)
+{
+    const T now = counter.load(std::memory_order_relaxed) + n;
+    counter.store(now, std::memory_order_release);
+    return now;
+}
+
 // A thread of the program, or a handler, that makes progress itself, also if that throws.
 class waiter {
   public:
@@ -90,16 +99,16 @@ class waiter {
     waiter()
     {
         auto &s = engine().sleep;
-        s.waiters.fetch_add(1);
+        s.waiters.fetch_add(1); // a barrier, too: who nudges makes true what is waited for, and looks at this
         if (s.blocked && s.blocked_by_dispatcher) kick();
     }
     ~waiter()
     {
         auto &s = engine().sleep;
         count_word &since = engine().counts->waiting_since();
-        if (s.waiters.fetch_sub(1) == 1 && since != 0) since.set(0);
+        if (add(s.waiters, -1) == 0 && since != 0) since.set(0);
         // Behind a handler that has called the dispatcher goes on at once.
-        (is_dispatcher ? s.handler_polls : s.polls).fetch_add(1, std::memory_order_relaxed);
+        add<std::uint64_t>(is_dispatcher ? s.handler_polls : s.polls, 1);
         if (s.parked)
             s.changed.notify_all(); // one of them polls now
         else if (slept && s.dispatcher_parked.load())
@@ -308,8 +317,8 @@ class away_for_handlers {
             s.stands_in.begin();
             return;
         }
-        s.polls.fetch_add(1, std::memory_order_relaxed); // it comes at the next look, not at once
-        s.waiters.fetch_sub(1);
+        add<std::uint64_t>(s.polls, 1); // it comes at the next look, not at once
+        add(s.waiters, -1);
         if (s.dispatcher_parked.load()) wake_dispatcher();
     }
     ~away_for_handlers()

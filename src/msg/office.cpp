@@ -112,7 +112,7 @@ void office::finish(request &r, int status)
         return;
     }
     if (r.follower) end_follower(r);
-    if (r.kept ? core::anybody_waits() : r.may_sleep) {
+    if (!in_round_ && (r.kept ? core::anybody_waits() : r.may_sleep)) {
         nudge_ = true;
         work_.store(true, std::memory_order_relaxed);
     }
@@ -298,6 +298,7 @@ int office::end_of_sources(const pattern &want, coll::team *team)
     if (want.source == me_) return SEA_OK;
     if (has_ended(want.source)) return SEA_ERR_DEAD;
     if (remotes_.empty()) return SEA_OK;
+    if (last_remote_ && last_remote_->first == want.source) return last_remote_->second.broken;
     auto found = remotes_.find(want.source);
     return found == remotes_.end() ? SEA_OK : found->second.broken;
 }

@@ -195,6 +195,7 @@ class office {
     // For settle().
     std::atomic<bool> work_{false};
     bool nudge_ = false, settling_ = false;
+    bool in_round_ = false; // a frame is taken in: the round of progress that brought it wakes who waits in core
     struct errands {
         struct follower {
             std::uint64_t operation;
@@ -292,6 +293,10 @@ class office {
     void take_or_post(request &r);
     void watch_lane(request &r);
     unsigned lane_to_watch(const request &r) const;
+    bool comes_in_frames(const pattern &want) const
+    {
+        return want.source != anything && want.source != me_ && slot_of(want.source) == no_slot;
+    }
     void spin_for(request &r);
 
     static constexpr std::size_t least_shared = 64 * 1024; // bytes: shorter ones are quicker copied by one
@@ -323,6 +328,7 @@ class office {
     void pull(request &r);
     static void pulled(void *request_, int status);
 
+    void take_frame(const core::upper_frame &frame);
     void first_frame(remote &from, const core::upper_frame &frame);
     void next_frame(remote &from, std::span<const std::byte> data);
     void drop_assembly(remote &from, int status);

@@ -70,6 +70,13 @@ void office::on_frame(const core::upper_frame &f)
 {
     open(core::engine_held);
     guard held(lock_);
+    in_round_ = true;
+    take_frame(f);
+    in_round_ = false;
+}
+
+void office::take_frame(const core::upper_frame &f)
+{
     const pattern what{f.position, f.source, tag_of(f.id)};
     if (f.kind <= first_part || f.kind == offer_frame)
         if (what.tag < 0) return;

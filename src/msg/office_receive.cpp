@@ -19,8 +19,9 @@ void office::receive(request &r)
 void office::receive_here(request &r)
 {
     guard held(lock_);
+    r.may_sleep = comes_in_frames(r.want);
     take_or_post(r);
-    watch_lane(r);
+    if (!r.may_sleep) watch_lane(r);
 }
 
 // Looks at the lane through which it comes, with the lock held: nothing is quicker.
@@ -80,10 +81,10 @@ int office::wait(request &r, nanoseconds deadline)
         const phase now = static_cast<request *>(argument)->state.load(std::memory_order_acquire);
         return now == phase::done || now == phase::own_fetch;
     };
-    if (!ready(&r)) spin_for(r);
+    if (!r.may_sleep && !ready(&r)) spin_for(r);
     settle();
     if (!ready(&r)) {
-        {
+        if (!r.may_sleep) {
             guard held(lock_);
             r.may_sleep = true;
         }

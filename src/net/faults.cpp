@@ -33,11 +33,12 @@ void fault_injector::pass(std::span<std::byte> bytes, const endpoint &from, cons
     release(deliver);
 }
 
-void fault_injector::release(const deliver_fn &deliver)
+bool fault_injector::release(const deliver_fn &deliver)
 {
     auto late = std::move(held_);
     held_.clear();
     for (kept &k : late) deliver({reinterpret_cast<std::byte *>(k.bytes.data()), k.size}, k.from);
+    return !late.empty();
 }
 
 namespace {

@@ -15,13 +15,13 @@ namespace onesea::net {
 class fault_injector {
   public:
     using deliver_fn = std::function<void(std::span<std::byte>, const endpoint &)>;
-    explicit fault_injector(const fault_rates &rates) : rates_(rates), random_(rates.seed) {}
+    explicit fault_injector(const fault_rates &rates) : rates_(rates), active_(rates.any()), random_(rates.seed) {}
 
-    bool active() const { return rates_.any(); }
+    bool active() const { return active_; }
     bool holding() const { return !held_.empty(); }
     // Loses, doubles, keeps back, or changes the datagram; delivers what is left, then what was kept back before.
     void pass(std::span<std::byte> bytes, const endpoint &from, const deliver_fn &deliver);
-    void release(const deliver_fn &deliver);
+    bool release(const deliver_fn &deliver); // was there any?
 
   private:
     struct kept {
@@ -30,6 +30,7 @@ class fault_injector {
         endpoint from;
     };
     fault_rates rates_;
+    bool active_; // looked at for each datagram
     std::mt19937_64 random_;
     std::vector<kept> held_;
 

@@ -253,6 +253,10 @@ class link {
     bool needs_train(const bundle &b) const { return b.bytes > most_in_datagram(); }
     bool is_long(const sent_packet &p) const { return !goes_short() && p.charge > short_datagram + packet_overhead; }
     bool is_train(const sent_packet &p) const { return p.charge > max_datagram() + packet_overhead; }
+    std::uint32_t datagrams_of(const sent_packet &p) const
+    {
+        return is_train(p) ? p.charge / std::uint32_t(max_datagram() + packet_overhead) : 1;
+    }
     bool is_cut_anew(const bundle &b) const { return !b.there && b.cuts != 0 && b.cuts != parts_of(b); }
     void go_short();
     void adapt_to_path();

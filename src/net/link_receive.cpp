@@ -274,7 +274,7 @@ void link::packet_acked(sent_packet &p, std::uint64_t now)
         congestion_.acked(p.charge, in_flight_ + 2 * p.charge >= congestion_.bytes() / 2);
     }
     p.state = sent_packet::resolved;
-    trust_.came(std::max<std::uint32_t>(1, p.charge / std::uint32_t(max_datagram() + packet_overhead)), config_.trust);
+    trust_.came(datagrams_of(p), config_.trust);
     if (bundle *b = find(p.bundle)) part_acked(b, p.part);
 }
 

@@ -46,8 +46,9 @@ void link::adapt_to_path()
     most_content_ = std::uint32_t(most_in_datagram());
     if (!config_.trains || !trusts()) return;
     const std::size_t send = std::min(gso_bytes, most_in_one_send());
+    if (send < least_train * max_datagram()) return;
     const std::size_t datagrams = std::min<std::size_t>(gso_segments, send / max_datagram());
-    if (datagrams >= least_train) most_content_ += std::uint32_t((datagrams - 1) * (max_datagram() - header_bytes));
+    most_content_ += std::uint32_t((datagrams - 1) * (max_datagram() - header_bytes));
 }
 
 // Of small messages that are put together, so that they go in one packet as they lie, beside an acknowledgement.
@@ -128,7 +129,7 @@ bundle *link::next_bundle(std::uint64_t now)
     company_over_ = false;
     // Full packets have no room for an acknowledgement; the first of them gets some, or one would have to go alone.
     const std::size_t for_ack = any_in_ && (ack_now_ || ack_at_ != never) ? ack_fixed_bytes + 8 * words_to_tell() : 0;
-    const std::size_t before = outbox_.bytes(), full = before - before % most_content_;
+    const std::size_t before = outbox_.bytes(), full = before < most_content_ ? 0 : before - before % most_content_;
     if (released_ == 0) {
         if (in_flight_ == 0)
             release_ = crowd_came_ ? 2 * config_.tuning->batch : config_.tuning->batch;

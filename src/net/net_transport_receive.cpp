@@ -192,7 +192,7 @@ bool net_transport::take_all(nanoseconds now)
     }
     drops_.not_ours += trains_.take_unfinished();
     if (any) expecting_until_ = now + expecting_time;
-    if (!any && faults_.active()) faults_.release(deliver);
+    if (!any && faults_.active()) any = faults_.release(deliver);
     return any;
 }
 

@@ -197,6 +197,21 @@ TEST(net_transport, refuses_a_configuration_it_cannot_work_with)
     EXPECT_EQ(status, SEA_ERR_INVALID);
 }
 
+// Who waits is woken for what a round of progress brings, so it must say that it brought something.
+TEST(net_transport, says_that_something_has_come_when_it_was_kept_back_before)
+{
+    pair p("127.0.0.1", secure_mode::auth, 65536, "reorder=1");
+    auto data = noise(8);
+    wait_for w;
+    p.ends[0]->send(1, put(0, data, &w));
+    for (const auto until = now_ns() + 2 * second; p.ends[1]->arm(false) && now_ns() < until;)
+        p.ends[1]->poll(now_ns());
+    ASSERT_FALSE(p.ends[1]->arm(false)) << "nothing is kept back";
+    EXPECT_EQ(p.sinks[1].frames, 0u);
+    EXPECT_TRUE(p.ends[1]->poll(now_ns()));
+    EXPECT_EQ(p.sinks[1].frames, 1u);
+}
+
 TEST(faults, are_read_from_text_and_misspelt_ones_are_named)
 {
     fault_rates r;

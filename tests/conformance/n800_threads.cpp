@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any thread may call any function: four threads of every rank do everything at once, each on memory of its own.
+#include "gate.hpp"
 #include "places.hpp"
 
 #include "onesea/message.h"
@@ -300,5 +301,37 @@ STEP(804, memory_that_changes_all_the_time_is_read_and_sent)
     }
     auto *came = static_cast<unsigned char *>(landing.memory());
     CHECK_EQ(most, word + 8 + differs(came + word + 8, most - word - 8, 8, word + 8));
+    t.sync();
+}
+
+// One sleeps at the socket for both: what comes for the other one wakes that.
+STEP(806, of_threads_that_sleep_each_is_woken_by_its_message)
+{
+    constexpr int most = 3, tag = 806;
+    const int other = t.rank ^ 1;
+    const bool sends = t.rank % 2 == 0;
+    for (const bool by_handle : {false, true}) {
+        std::atomic<int> awake{0};
+        std::vector<std::thread> sleepers;
+        t.sync();
+        for (int i = 0; i < most && !sends && other < t.size; ++i)
+            sleepers.emplace_back([=, &awake] {
+                int in = -1;
+                sea_op op = SEA_OP_NONE;
+                const sea_opts o = with_handle(&op);
+                CHECK_OK(sea_message_receive(world, other, tag + i, &in, sizeof in, nullptr, by_handle ? &o : nullptr));
+                CHECK_OK(sea_wait(op, 60));
+                CHECK_EQ(i, in);
+                ++awake;
+            });
+        for (int i = most; i-- > 0 && other < t.size;) { // nobody knows which of them sleeps at the socket
+            pause_for(0.03);
+            if (sends)
+                CHECK_OK(sea_message_send(world, other, tag + i, &i, sizeof i, nullptr));
+            else
+                CHECK(comes([&] { return awake >= most - i; }));
+        }
+        for (std::thread &sleeper : sleepers) sleeper.join();
+    }
     t.sync();
 }
