@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onesea-bench-worker-patterns-tcp PATTERN BYTES MS [ROOM]
+ * onesea-bench-worker-patterns-floor PATTERN BYTES MS [ROOM|udp]
  *
- * The streams of patterns/worker.c without any library: a process for each rank, a TCP connection over the loopback
+ * The streams of patterns/worker.c without any library: a process for each rank, a connection over the loopback
  * between rank 0 and each other one, and in every process one loop around poll() that sends and receives whatever the
  * kernel takes or has at that moment. A stream goes from one buffer of BYTES into another, again and again.
  *
  * A first transfer makes pages and windows and is not counted. Then all start together, and who receives counts for MS
  * milliseconds: what has arrived by then, divided by the time, is a stream's bandwidth.
  *
- * Each socket has room for ROOM bytes, or for as many as the kernel chooses, and it lets it grow to some megabytes.
- * None is the best for all patterns and sizes: `onesea bench patterns` measures both and takes the better one.
+ * TCP: each socket has room for ROOM bytes, or for as many as the kernel chooses, and it lets it grow to some
+ * megabytes. None is the best for all patterns and sizes: `onesea bench patterns` measures both and takes the better
+ * one.
+ *
+ * udp: datagrams as long as the loopback takes, as many under way to a target as an origin of Onesea's may have and the
+ * socket has room for. An empty one tells that a quarter of them has been taken in.
  */
 #define _GNU_SOURCE
 #include "measure/measure.h"
@@ -40,12 +44,15 @@ struct wire { /* to one other rank */
     int other, sends, receives;
     char *in;
     size_t out_at, in_at;
+    size_t under_way, untold; /* udp: bytes sent that nobody has told of, and taken in without telling */
     double sent, got;
 };
 
 struct process {
     struct pattern pattern;
     int rank, ranks, room;
+    int udp;
+    size_t window, datagram; /* udp: bytes under way to each target, in one send */
     struct shared *shared;
     char *out;
     struct wire wires[PATTERN_RANKS];
@@ -55,7 +62,7 @@ struct process {
 
 static void die(const char *what)
 {
-    fprintf(stderr, "onesea-bench-worker-patterns-tcp: %s: %s\n", what, strerror(errno));
+    fprintf(stderr, "onesea-bench-worker-patterns-floor: %s: %s\n", what, strerror(errno));
     exit(1);
 }
 
@@ -71,12 +78,20 @@ static char *filled(size_t bytes, int value)
 static void send_some(struct process *p, int i)
 {
     struct wire *w = &p->wires[i];
-    const size_t bytes = p->pattern.bytes;
-    ssize_t n = send(p->sockets[i].fd, p->out + w->out_at, bytes - w->out_at, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const size_t left = p->pattern.bytes - w->out_at, most = p->udp && p->datagram < left ? p->datagram : left;
+    ssize_t n = send(p->sockets[i].fd, p->out + w->out_at, most, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && errno != EAGAIN) die("send");
     if (n <= 0) return;
     w->sent += (double)n;
-    w->out_at = (w->out_at + (size_t)n) % bytes;
+    w->under_way += (size_t)n;
+    w->out_at = (w->out_at + (size_t)n) % p->pattern.bytes;
+}
+
+static void tell_what_came(struct process *p, int i, size_t bytes)
+{
+    struct wire *w = &p->wires[i];
+    for (w->untold += bytes; w->untold >= p->window / 4; w->untold -= p->window / 4)
+        if (send(p->sockets[i].fd, "", 0, MSG_NOSIGNAL) != 0) die("send");
 }
 
 static void receive_some(struct process *p, int i)
@@ -84,10 +99,15 @@ static void receive_some(struct process *p, int i)
     struct wire *w = &p->wires[i];
     const size_t bytes = p->pattern.bytes;
     ssize_t n = recv(p->sockets[i].fd, w->in + w->in_at, bytes - w->in_at, MSG_DONTWAIT);
+    if (n == 0 && p->udp) {
+        w->under_way -= p->window / 4;
+        return;
+    }
     if (n == 0) errno = ECONNRESET;
     if (n == 0 || (n < 0 && errno != EAGAIN)) die("recv");
     if (n < 0) return;
     w->got += (double)n;
+    if (p->udp) tell_what_came(p, i, (size_t)n);
     w->in_at = (w->in_at + (size_t)n) % bytes;
 }
 
@@ -97,8 +117,10 @@ static int choose_events(struct process *p, double most)
     int any = 0;
     for (int i = 0; i < p->count; i++) {
         const struct wire *w = &p->wires[i];
-        p->sockets[i].events =
-            (short)((w->sends && w->sent < most ? POLLOUT : 0) | (w->receives && w->got < most ? POLLIN : 0));
+        const int sends = w->sends && w->sent < most, receives = w->receives && w->got < most;
+        const int may_send = sends && (!p->udp || w->under_way + p->datagram <= p->window);
+        const int hears = sends && p->udp && w->under_way > 0;
+        p->sockets[i].events = (short)((may_send ? POLLOUT : 0) | (receives || hears ? POLLIN : 0));
         any |= p->sockets[i].events;
     }
     return any;
@@ -131,7 +153,7 @@ static void keep_figures(const struct process *p, double seconds)
         const char sent = (char)(w->other + 1);
         if (!w->receives) continue;
         if (w->in[0] != sent || w->in[p->pattern.bytes - 1] != sent) {
-            fprintf(stderr, "onesea-bench-worker-patterns-tcp: what rank %d sent is not there\n", w->other);
+            fprintf(stderr, "onesea-bench-worker-patterns-floor: what rank %d sent is not there\n", w->other);
             exit(1);
         }
         p->shared->speeds[w->other][p->rank] = (w->got > 0 ? w->got : 1) / seconds * 1e-9; /* 0 would be no stream */
@@ -168,7 +190,7 @@ static void prepare_socket(int s, int room)
     setsockopt(s, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
 }
 
-static void connect_pair(int ends[2], int room)
+static void connect_tcp(int ends[2], int room)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof at;
@@ -182,6 +204,41 @@ static void connect_pair(int ends[2], int room)
     close(listener);
     prepare_socket(ends[0], room);
     prepare_socket(ends[1], room);
+}
+
+static struct sockaddr_in open_udp(int *s)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    int room = 2 * PATTERN_IN_FLIGHT; /* the kernel's own memory for them counts, too */
+    *s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (*s < 0 || bind(*s, (struct sockaddr *)&at, sizeof at) != 0 ||
+        getsockname(*s, (struct sockaddr *)&at, &length) != 0)
+        die("bind");
+    if (setsockopt(*s, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
+        setsockopt(*s, SOL_SOCKET, SO_RCVBUF, &room, sizeof room); /* the kernel's limit may be lower */
+    return at;
+}
+
+static void connect_udp(int ends[2])
+{
+    const struct sockaddr_in at[2] = {open_udp(&ends[0]), open_udp(&ends[1])};
+    for (int i = 0; i < 2; i++)
+        if (connect(ends[i], (const struct sockaddr *)&at[!i], sizeof at[!i]) != 0) die("connect");
+}
+
+/* Equal parts of a transfer, none as short as a datagram that tells. */
+static void choose_datagrams(struct process *p)
+{
+    const size_t most = 65000, parts = (p->pattern.bytes + most - 1) / most;
+    int s, room = 0;
+    socklen_t length = sizeof room;
+    open_udp(&s);
+    if (getsockopt(s, SOL_SOCKET, SO_RCVBUF, &room, &length) != 0) die("getsockopt");
+    close(s);
+    p->datagram = (p->pattern.bytes + parts - 1) / parts;
+    p->window = (size_t)room / 4 < PATTERN_IN_FLIGHT ? (size_t)room / 4 : PATTERN_IN_FLIGHT;
+    if (p->window < 4 * p->datagram) p->window = 4 * p->datagram;
 }
 
 static void run_other(struct process *p, int socket, pid_t parent)
@@ -220,13 +277,22 @@ static void start_others(struct process *mine)
     sigaction(SIGCHLD, &watch, NULL);
     const pid_t self = getpid();
     for (int r = 1, ends[2]; r < mine->ranks; r++) {
-        connect_pair(ends, mine->room);
+        if (mine->udp)
+            connect_udp(ends);
+        else
+            connect_tcp(ends, mine->room);
         const pid_t child = fork();
         if (child < 0) die("fork");
         if (child == 0) {
             for (int i = 0; i < mine->count; i++) close(mine->sockets[i].fd);
             close(ends[0]);
-            struct process other = {.pattern = mine->pattern, .rank = r, .ranks = mine->ranks, .shared = mine->shared};
+            struct process other = {.pattern = mine->pattern,
+                                    .rank = r,
+                                    .ranks = mine->ranks,
+                                    .udp = mine->udp,
+                                    .window = mine->window,
+                                    .datagram = mine->datagram,
+                                    .shared = mine->shared};
             run_other(&other, ends[1], self);
         }
         close(ends[1]);
@@ -234,24 +300,26 @@ static void start_others(struct process *mine)
     }
 }
 
-static int read_room(int argc, char **argv, int *room)
+static int read_way(int argc, char **argv, struct process *p)
 {
     if (argc != 5) return 0;
+    if ((p->udp = strcmp(argv[4], "udp") == 0)) return 0;
     char *end;
     const long bytes = strtol(argv[4], &end, 10);
     if (*end || bytes < 1 || bytes > 1 << 30) return -1;
-    *room = (int)bytes;
+    p->room = (int)bytes;
     return 0;
 }
 
 int main(int argc, char **argv)
 {
     static struct process mine;
-    if (pattern_read(argc == 5 ? 4 : argc, argv, &mine.pattern) != 0 || read_room(argc, argv, &mine.room) != 0) {
-        fputs("usage: onesea-bench-worker-patterns-tcp one|both|out|in BYTES MS [ROOM]\n", stderr);
+    if (pattern_read(argc == 5 ? 4 : argc, argv, &mine.pattern) != 0 || read_way(argc, argv, &mine) != 0) {
+        fputs("usage: onesea-bench-worker-patterns-floor one|both|out|in BYTES MS [ROOM|udp]\n", stderr);
         return 2;
     }
     mine.ranks = pattern_ranks(&mine.pattern);
+    if (mine.udp) choose_datagrams(&mine);
     mine.shared = share(mine.ranks);
     alarm(2 * MEASURE_PATIENCE_S);
     start_others(&mine);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `onesea bench patterns`. Design: a turn goes through patterns and sizes; for each it starts a job of ours, the same
-// streams over plain TCP with either room of the sockets, and each peer, one after the other. The total of a pattern is
-// also divided by that of one pair in the same run, and the slowest pair by the mean of the pairs: how the streams
-// share the machine.
+// streams over plain TCP with either room of the sockets, and over plain datagrams, and each peer, one after the other.
+// The total of a pattern is also divided by that of one pair in the same run, and the slowest pair by the mean of the
+// pairs: how the streams share the machine.
 #include "driver/command_line.hpp"
 #include "driver/peers.hpp"
 #include "driver/picture.hpp"
@@ -29,18 +29,20 @@ constexpr const char *help_text =
     "Beside them: the floor 'tcp', the same streams over TCP on the loopback between as many plain processes, which\n"
     "protects no packet, with sockets that have room for 512 KB or for as much as the kernel chooses, whichever of "
     "the\n"
-    "two has the better median; the installed MPIs over TCP, with MPI_Put and a flush where ours has sea_put and a "
-    "fence;\n"
+    "two has the better median; the floor 'udp', datagrams as long as the loopback takes, with a window and no tag;\n"
+    "the installed MPIs over TCP, with MPI_Put and a flush where ours has sea_put and a fence;\n"
     "and of Onesea's own the stream of one pair in the same run ('one_pair') or the mean of the pairs ('mean_pair').\n"
     "An MPI that does not end in 10 seconds (--quick: 3) is named, ended, and what it has measured by then counts.\n"
     "Where ranks outnumber the processors Open MPI is told to yield; MPICH cannot.\n";
 
-struct socket_room { // of the floor; none is the best for all patterns and sizes
+struct floor_way {
     std::string source, argument, text;
 };
 
-const std::vector<socket_room> socket_rooms = {{"tcp", "524288", "room for 512 KB"},
-                                               {"tcp_grown", "", "room as the kernel chooses"}};
+// Of TCP none is the best for all patterns and sizes.
+const std::vector<floor_way> socket_rooms = {{"tcp", "524288", "room for 512 KB"},
+                                             {"tcp_grown", "", "room as the kernel chooses"}};
+const floor_way datagrams = {"udp", "udp", "datagrams with a window"};
 
 struct session {
     options opts;
@@ -84,10 +86,10 @@ std::vector<std::string> with_point(const session &s, const std::string &program
     return {program, p.pattern, std::to_string(p.bytes), s.opts.quick ? "250" : "600"};
 }
 
-command floor_of_point(const session &s, const point &p, const socket_room &room)
+command floor_of_point(const session &s, const point &p, const floor_way &way)
 {
     command c{with_point(s, s.floor, p), {}};
-    if (!room.argument.empty()) c.argv.push_back(room.argument);
+    if (!way.argument.empty()) c.argv.push_back(way.argument);
     return c;
 }
 
@@ -119,9 +121,8 @@ bool measure_point(session &s, const point &p, const budget &time)
 {
     bool good = measure_with(s, "onesea", p, our_job(s, p), time, step_seconds);
     if (!p.wanted) return good;
-    for (const auto &room : socket_rooms)
-        if (!time.spent())
-            good = measure_with(s, room.source, p, floor_of_point(s, p, room), time, step_seconds) && good;
+    for (const auto &way : {socket_rooms[0], socket_rooms[1], datagrams})
+        if (!time.spent()) good = measure_with(s, way.source, p, floor_of_point(s, p, way), time, step_seconds) && good;
     for (const auto &other : s.peers)
         if (!time.spent())
             measure_with(s, other.name, p, other.launch(p.ranks(), "net", with_point(s, other.patterns, p)), time,
@@ -160,6 +161,7 @@ void add_figure(const session &s, std::vector<figure> &all, const point &p, cons
     std::vector<std::pair<rival, const std::vector<run_result> *>> floors;
     for (const auto &room : socket_rooms) floors.push_back({{"tcp", "floor", room.text}, runs_of(room.source)});
     compare_best(f, floors);
+    compare(f, {datagrams.source, "floor", datagrams.text}, runs_of(datagrams.source));
     for (const auto &other : s.peers) compare(f, {other.name, "peer", other.version}, runs_of(other.name));
     if (!own.name.empty()) compare(f, own, s.series.find(of_own));
     all.push_back(f);
@@ -181,7 +183,24 @@ std::vector<figure> figures_of(const session &s, const std::vector<point> &point
     return all;
 }
 
-// The table, and which sockets its floor is of.
+// Of the total of one pair, by the medians.
+std::string what_many_keep(const std::vector<figure> &figures)
+{
+    std::string text;
+    for (const auto &f : figures) {
+        const auto one = std::find_if(figures.begin(), figures.end(),
+                                      [&](const figure &g) { return g.name == "one" && g.bytes == f.bytes; });
+        if (one == figures.end() || !std::count(patterns.begin() + 1, patterns.end(), f.name)) continue;
+        text += fmt::format("  {} of {}: onesea {:.2f}", f.name, size_text(f.bytes), f.median / one->median);
+        for (const auto &r : f.against)
+            for (const auto &alone : one->against)
+                if (r.name == alone.name) text += fmt::format(", {} {:.2f}", r.name, r.median / alone.median);
+        text += '\n';
+    }
+    return text.empty() ? text : "\nof the total of one pair several keep:\n" + text;
+}
+
+// The table, which sockets its floor is of, and what is not to be seen in it.
 std::string for_people(const std::vector<figure> &figures)
 {
     std::string text = table(figures) + "\ntcp is the better of two:\n";
@@ -192,7 +211,7 @@ std::string for_people(const std::vector<figure> &figures)
                 where += fmt::format("{}{} of {}", where.empty() ? "" : ", ", f.name, size_text(f.bytes));
         text += fmt::format("  sockets with {}: {}\n", room.text, where.empty() ? "nowhere" : where);
     }
-    return text;
+    return text + what_many_keep(figures);
 }
 
 double median_of(const figure &f, const std::vector<std::string> &any_of)
@@ -204,13 +223,13 @@ double median_of(const figure &f, const std::vector<std::string> &any_of)
 
 std::string picture(const session &s, const std::vector<figure> &figures, std::size_t bytes)
 {
-    std::vector<std::string> series = {"onesea", "tcp"};
+    std::vector<std::string> series = {"onesea", "tcp", "udp"};
     for (const auto &p : s.peers) series.push_back(p.name);
     series.emplace_back("onesea: one pair, or mean");
     std::vector<bar_group> groups;
     for (const auto &f : figures) {
         if (f.bytes != bytes) continue;
-        bar_group g{f.name, {f.median, median_of(f, {"tcp"})}};
+        bar_group g{f.name, {f.median, median_of(f, {"tcp"}), median_of(f, {"udp"})}};
         for (const auto &p : s.peers) g.values.push_back(median_of(f, {p.name}));
         g.values.push_back(median_of(f, {"one_pair", "mean_pair"}));
         groups.push_back(g);
@@ -236,7 +255,7 @@ session open_session(const options &opts)
     s.opts = opts;
     s.onesea = own_program("onesea");
     s.worker = own_program("onesea-bench-worker-patterns");
-    s.floor = own_program("onesea-bench-worker-patterns-tcp");
+    s.floor = own_program("onesea-bench-worker-patterns-floor");
     if (!opts.no_peers) s.peers = find_peers();
     return s;
 }

@@ -32,7 +32,7 @@ done
 
 for pattern in one:1 both:2 out:7 in:7; do
     for size in 1000 65536 1048576; do
-        for room in '' 65536; do
+        for room in '' 65536 udp; do
             out=$("$patterns" "${pattern%:*}" $size 50 $room) || fail "${pattern%:*} of $size $room: exit code $?"
             awk -v streams="${pattern#*:}" -v size=$size '
                 $1 == "result" && $3 == "bandwidth_gbs" && $4 == size && $7 == streams { gbs[$2] = $5 }

@@ -111,7 +111,7 @@ def check_patterns(figures, stderr):
         assert (f["path"], f["target"], f["metric"]) == ("net", "waiting", "bandwidth_gbs"), f
         beside = {r["name"]: r["kind"] for r in f["against"]}
         peers = {name for name, kind in beside.items() if kind == "peer"}
-        assert beside == {"tcp": "floor", **own(f["case"]), **dict.fromkeys(peers, "peer")}, f
+        assert beside == {"tcp": "floor", "udp": "floor", **own(f["case"]), **dict.fromkeys(peers, "peer")}, f
         assert f["against"][0]["version"].startswith("room "), f
         check_peers(f, peers, stderr, f"{f['case'].split('_')[0]} of 1 MB")
 
@@ -156,7 +156,7 @@ def check_part(onesea):
     assert result.stdout.count("  sockets with ") == 2, result.stdout
     beside = [(f["case"], [r["name"] for r in f["against"]]) for f in figures]
     assert result.returncode == 0, result.stderr
-    assert beside == [("both", ["tcp", "one_pair"]), ("both_slowest", ["tcp", "mean_pair"])], beside
+    assert beside == [("both", ["tcp", "udp", "one_pair"]), ("both_slowest", ["tcp", "udp", "mean_pair"])], beside
 
 
 def check_haste(onesea):

@@ -10,7 +10,7 @@ namespace {
 union immortal {
     request_table table{};
     constexpr immortal() {}
-    constexpr ~immortal() {}
+    ~immortal() {}
 };
 constinit immortal all;
 
