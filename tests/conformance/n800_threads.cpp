@@ -319,7 +319,8 @@ STEP(806, of_threads_that_sleep_each_is_woken_by_its_message)
                 int in = -1;
                 sea_op op = SEA_OP_NONE;
                 const sea_opts o = with_handle(&op);
-                CHECK_OK(sea_message_receive(world, other, tag + i, &in, sizeof in, nullptr, by_handle ? &o : nullptr));
+                CHECK_OK(sea_message_receive(SEA_TEAM_WORLD, other, tag + i, &in, sizeof in, nullptr,
+                                             by_handle ? &o : nullptr));
                 CHECK_OK(sea_wait(op, 60));
                 CHECK_EQ(i, in);
                 ++awake;
@@ -327,7 +328,7 @@ STEP(806, of_threads_that_sleep_each_is_woken_by_its_message)
         for (int i = most; i-- > 0 && other < t.size;) { // nobody knows which of them sleeps at the socket
             pause_for(0.03);
             if (sends)
-                CHECK_OK(sea_message_send(world, other, tag + i, &i, sizeof i, nullptr));
+                CHECK_OK(sea_message_send(SEA_TEAM_WORLD, other, tag + i, &i, sizeof i, nullptr));
             else
                 CHECK(comes([&] { return awake >= most - i; }));
         }
