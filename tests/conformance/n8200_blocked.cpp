@@ -6,6 +6,7 @@
 #include "fair_clock.hpp"
 #include "places.hpp"
 #include "process_end.hpp"
+#include "stop_rank.hpp"
 
 #include <algorithm>
 #include <array>
@@ -120,7 +121,7 @@ void kill_while_all_wait(run &t, bool agent)
     for (int r = 0; r < t.size; ++r)
         if (!doomed(r)) living.push_back(r);
     while (t.shared->flags[2] < std::uint64_t(t.size) - living.size()) pause_for(0.001);
-    if (t.rank == 0) kill(pid_t(pids[std::size_t(victim)]), SIGSTOP);
+    if (t.rank == 0) stop_soon_killed(pid_t(pids[std::size_t(victim)]));
     t.sync();
     std::array<caller, 4> all = callers(victim, heaps[std::size_t(victim)]);
     std::vector<std::thread> threads;

@@ -2,6 +2,7 @@
 // A collective whose long message waits behind as many operations as may be unfinished ends when their rank dies. Run
 // alone, by two ranks on two nodes: rank 0 stops rank 1 and kills it while the collective waits.
 #include "places.hpp"
+#include "stop_rank.hpp"
 
 #include <csignal>
 #include <thread>
@@ -23,7 +24,7 @@ LONE_STEP(8370, a_broadcast_behind_operations_on_a_rank_that_is_killed_ends)
     }
     const int victim = t.shared->seats[1].pid.load();
     while (t.shared->flags[2] == 0) pause_for(0.001);
-    REQUIRE(kill(victim, SIGSTOP) == 0);
+    stop_soon_killed(victim);
     std::uint64_t word = 1;
     sea_opts o = SEA_OPTS_INIT;
     o.flags = SEA_NOWAIT;

@@ -35,4 +35,10 @@ void stop_rank(const run &t, int rank)
 
 void let_go_on(const run &t, int rank) { CHECK_EQ(0, kill(pid_of(t, rank), SIGCONT)); }
 
+void stop_soon_killed(int pid)
+{
+    REQUIRE(kill(pid, SIGSTOP) == 0);
+    pause_for(0.3);
+}
+
 } // namespace proof
