@@ -85,7 +85,7 @@ class ring_queue {
         std::swap(size_, other.size_);
     }
 
-    void grow()
+    [[gnu::cold, gnu::noinline]] void grow()
     {
         const std::uint32_t wider = capacity_ ? 2 * capacity_ : 4;
         auto fresh = std::make_unique<T[]>(wider);

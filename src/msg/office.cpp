@@ -88,6 +88,12 @@ void office::close()
 
 // ---- under the lock ----
 
+office::remote &office::other_remote(int rank)
+{
+    last_remote_ = &*remotes_.try_emplace(rank).first;
+    return last_remote_->second;
+}
+
 request *office::meet(const pattern &what)
 {
     auto *r = static_cast<request *>(matcher_.meet(what));

@@ -238,9 +238,9 @@ class office {
     neighbour &first_to(unsigned slot);
     remote &remote_of(int rank)
     {
-        if (!last_remote_ || last_remote_->first != rank) last_remote_ = &*remotes_.try_emplace(rank).first;
-        return last_remote_->second;
+        return last_remote_ && last_remote_->first == rank ? last_remote_->second : other_remote(rank);
     }
+    remote &other_remote(int rank);
     enum lane_kind : std::uint16_t { lane_message = 1, lane_offer };
     static constexpr int lane_full = 2;
     static constexpr int share_used = 3; // as far as was told: a grant may have come that nobody has taken in

@@ -104,7 +104,7 @@ class link {
     bool is_empty() const { return outbox_.empty() && !is_due(); }
     bool build(std::uint64_t now, datagram *result);
     // The kernel did not take it: it counts as never sent.
-    void unbuild(const datagram &d);
+    [[gnu::cold]] void unbuild(const datagram &d);
 
     // A packet whose tag was good and whose structure was checked. False: it has come before, and was dropped.
     bool receive(const packet_view &packet, std::uint64_t now);
@@ -144,9 +144,9 @@ class link {
     bool peer_closed() const { return peer_closed_; }
     bool has_failed() const { return failed_; }
     // Ends everything outstanding with that status; nothing more is sent.
-    void settle_all(int status);
+    [[gnu::cold]] void settle_all(int status);
     // The last datagram: nothing more will come.
-    void build_close(std::uint64_t now, datagram *result);
+    [[gnu::cold]] void build_close(std::uint64_t now, datagram *result);
 
     const pair_counts &counts() const { return row_.counts; }
     histogram_copy round_trips() const { return row_.round_trips.copy(); }
@@ -258,7 +258,7 @@ class link {
         return is_train(p) ? p.charge / std::uint32_t(max_datagram() + packet_overhead) : 1;
     }
     bool is_cut_anew(const bundle &b) const { return !b.there && b.cuts != 0 && b.cuts != parts_of(b); }
-    void go_short();
+    [[gnu::cold]] void go_short();
     void adapt_to_path();
     std::uint32_t enough_for_bare() const { return std::max<std::uint32_t>(config_.trust / 8, 1); }
     bool goes_bare() const
@@ -279,18 +279,18 @@ class link {
     void note_rest(std::size_t taken);
     bundle *find(std::uint64_t number);
     void build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, datagram *result);
-    void send_again(bundle *b, unsigned part);
-    void send_in_parts(bundle *b);
-    void queue_again(const piece &p);
-    bool again_may_go(std::size_t more);
-    bool build_again(std::uint64_t now, datagram *result);
-    bool find_next_again();
+    [[gnu::cold]] void send_again(bundle *b, unsigned part);
+    [[gnu::cold]] void send_in_parts(bundle *b);
+    [[gnu::cold]] void queue_again(const piece &p);
+    [[gnu::cold]] bool again_may_go(std::size_t more);
+    [[gnu::cold]] bool build_again(std::uint64_t now, datagram *result);
+    [[gnu::cold]] bool find_next_again();
     std::size_t charge_of(const piece &again);
     std::size_t window() const;
-    bool build_probe(std::uint64_t now, datagram *result);
+    [[gnu::cold]] bool build_probe(std::uint64_t now, datagram *result);
     void build_ack(std::uint64_t now, datagram *result, std::uint8_t flags = 0);
-    bool build_broken(std::uint64_t now, datagram *result);
-    void hear_broken(bool asks, std::uint64_t now);
+    [[gnu::cold]] bool build_broken(std::uint64_t now, datagram *result);
+    [[gnu::cold]] void hear_broken(bool asks, std::uint64_t now);
     std::size_t write_ack_block(std::byte *to, std::uint64_t now, std::size_t room);
     bool in_one_piece(const bundle &b) const;
     void seal(datagram *d, std::uint64_t number, bool in_one_piece);
@@ -302,19 +302,19 @@ class link {
     void drop_copies();
     void take_ack(const ack_view &ack, std::uint64_t now);
     void packet_acked(sent_packet &p, std::uint64_t now);
-    void suspect(sent_packet &p, std::uint64_t now);
-    void confirm_losses();
+    [[gnu::cold]] void suspect(sent_packet &p, std::uint64_t now);
+    [[gnu::cold]] void confirm_losses();
     void note_round_trip(std::uint64_t ns, std::uint64_t peer_delay);
     void find_lost(std::uint64_t now);
     void take_bundle(const packet_view &packet);
-    void take_part(const packet_view &packet);
+    [[gnu::cold]] void take_part(const packet_view &packet);
     void run_bundle(const packet_header &header, std::span<const std::byte> content, const std::byte *landed);
     bool is_early(const packet_header &header) const;
     bool has_to_wait(const packet_header &header) const;
-    held_bundles::iterator hold(std::uint64_t bundle, std::size_t bytes);
-    void let_go(held_bundles::iterator held);
+    [[gnu::cold]] held_bundles::iterator hold(std::uint64_t bundle, std::size_t bytes);
+    [[gnu::cold]] void let_go(held_bundles::iterator held);
     void execute(std::span<const std::byte> content, const std::byte *landed);
-    void run_held();
+    [[gnu::cold]] void run_held();
     void note_done(std::uint64_t packet);
     void note_bundle_executed(std::uint64_t bundle);
     unsigned words_to_tell() const;

@@ -15,11 +15,11 @@ bool link::receive(const packet_view &packet, std::uint64_t now)
     const bool asks = packet.header.flags & packet_flags::ask_ack;
     if (packets_seen_.seen(number)) return false; // a replay, or so late that it was sent again
     packets_seen_.mark(number);
-    if (packet.header.flags & packet_flags::broken) {
+    if (packet.header.flags & packet_flags::broken) [[unlikely]] {
         hear_broken(asks, now);
         return true;
     }
-    if (failed_) {
+    if (failed_) [[unlikely]] {
         if (broken_ && asks) tell_at_ = now;
         return true;
     }
@@ -90,7 +90,7 @@ void link::take_bundle(const packet_view &packet)
 {
     const std::uint64_t number = packet.header.bundle;
     const auto held = held_.empty() ? held_.end() : held_.find(number);
-    if (bundles_done_.seen(number) || (held != held_.end() && held->second.parts == 0)) {
+    if (bundles_done_.seen(number) || (held != held_.end() && held->second.parts == 0)) [[unlikely]] {
         note_done(packet.header.number);
         ack_now_ = true; // the acknowledgement was lost, or is late
         return;
@@ -98,7 +98,8 @@ void link::take_bundle(const packet_view &packet)
     if (bundles_done_.too_far(number)) return;
     if (held != held_.end() && !packet.part.count && !is_early(packet.header)) let_go(held);
     if (packet.part.count) return take_part(packet);
-    if (!is_early(packet.header)) return run_bundle(packet.header, packet.content, packet.landed);
+    if (!is_early(packet.header)) [[likely]]
+        return run_bundle(packet.header, packet.content, packet.landed);
     const auto kept = hold(number, packet.content.size());
     if (kept == held_.end()) return;
     kept->second.parts = 0;
@@ -263,7 +264,7 @@ void link::part_acked(bundle *b, unsigned part)
 
 void link::packet_acked(sent_packet &p, std::uint64_t now)
 {
-    if (p.state == sent_packet::lost) {
+    if (p.state == sent_packet::lost) [[unlikely]] {
         ++counts_.spurious;
         reordering_.was_late(now - p.at, rtt_);
         if (trust_.was_late(p.suspicion)) congestion_.spurious(p.at);
@@ -327,7 +328,8 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         bundle *b = find(p.bundle);
         const bool done = !b || b->there || p.bundle < ack.fixed.executed;
         if (!told && !done) continue;
-        if (!told && p.state == sent_packet::lost) { // another packet brought its bundle, or one word does not reach it
+        if (!told && p.state == sent_packet::lost) [[unlikely]] {
+            // Another packet brought its bundle, or one word does not reach it.
             if (now < p.at + rtt_.forget_after()) continue;
             p.state = sent_packet::resolved;
             confirm_losses();
@@ -336,7 +338,7 @@ void link::take_ack(const ack_view &ack, std::uint64_t now)
         const bool measures = told && p.number == ack.fixed.largest && p.state == sent_packet::flying;
         if (measures && now > p.at) // a packet that went within a burst may be newer than the burst's time
             note_round_trip(now - p.at, ack.fixed.delay_ns);
-        if (in_words && !told) { // a probe brought its bundle
+        if (in_words && !told) [[unlikely]] { // a probe brought its bundle
             trust_.lost(config_.trust);
             congestion_.confirm();
             if (p.bare) bare_.lost(enough_for_bare());

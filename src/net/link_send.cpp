@@ -23,7 +23,7 @@ link::~link() = default;
 
 bool link::send(const outgoing &m)
 {
-    if (failed_) {
+    if (failed_) [[unlikely]] {
         if (m.done) m.done->settled(m.done, SEA_ERR_LINK);
         return false;
     }
@@ -259,15 +259,15 @@ bool link::build_probe(std::uint64_t now, datagram *result)
 bool link::build(std::uint64_t now, datagram *result)
 {
     if (failed_) return build_broken(now, result);
-    if (probes_due_ == 1 && unanswered_probes_ > 2 && !goes_short()) {
+    if (probes_due_ == 1 && unanswered_probes_ > 2 && !goes_short()) [[unlikely]] {
         probes_due_ = 0; // it tells whether the way is there for packets without content
         build_ack(now, result, packet_flags::ask_ack);
         return true;
     }
     if (probes_due_ && build_probe(now, result)) return true;
-    if (build_again(now, result)) return true;
+    if (!again_.empty() && build_again(now, result)) return true;
     if (bundle *b = next_bundle(now)) {
-        if (b->bytes > most_content_) { // put together before the path lost some
+        if (b->bytes > most_content_) [[unlikely]] { // put together before the path lost some
             send_in_parts(b);
             if (build_again(now, result)) return true;
         } else {
@@ -354,7 +354,7 @@ void lay_out(datagram *d, std::size_t head, const bundle *b)
 }
 
 // The same for a part of a bundle.
-void lay_out_part(datagram *d, std::size_t head, const bundle &b, part_range left)
+[[gnu::cold]] void lay_out_part(datagram *d, std::size_t head, const bundle &b, part_range left)
 {
     d->pieces[0] = {d->head, head};
     d->count = 1;
@@ -418,7 +418,8 @@ void link::seal(datagram *d, std::uint64_t number, bool in_one_piece)
         d->lasting = !in_one_piece;
         return;
     }
-    if (!fits && d->whole.size() < d->bytes) d->whole.resize(d->bytes);
+    if (!fits && d->whole.size() < d->bytes) [[unlikely]]
+        d->whole.resize(d->bytes);
     std::byte *to = fits ? room.data() : d->whole.data();
     if (cipher_.mode() == secure_mode::encrypt && d->bytes > gather_limit) {
         cipher_.encrypt(config_.out, number, pieces, to);
@@ -455,7 +456,7 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     header.train = std::uint16_t(result->bare ? body + header.ack_bytes : result->train);
     write_header(result->head, header);
     const std::size_t head = header_bytes + header.ack_bytes;
-    if (part) {
+    if (part) [[unlikely]] {
         std::memcpy(result->head + head, &slice, part_head_bytes);
         lay_out_part(result, head + part_head_bytes, *b, range_of(slice));
     } else {

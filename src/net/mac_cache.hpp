@@ -27,12 +27,8 @@ class mac_cache {
     Mac &of(const onesea_aegis_key &key)
     {
         set &s = sets_[key[0] % sets];
-        const auto found = std::find_if(s.begin(), s.end(), [&](const auto &m) { return !m || m->is_of(key); });
-        const auto place = found == s.end() ? s.end() - 1 : found;
-        const bool known = found != s.end() && *found;
-        if (place != s.begin()) std::rotate(s.begin(), place, place + 1);
-        if (!s[0]) s[0] = std::make_unique<begun>();
-        if (!known) s[0]->begin(key);
+        if (!s[0] || !s[0]->is_of(key)) [[unlikely]]
+            bring_to_front(s, key);
         return s[0]->mac;
     }
 
@@ -51,6 +47,16 @@ class mac_cache {
     };
     using set = std::array<std::unique_ptr<begun>, ways>;
     std::array<set, sets> sets_;
+
+    [[gnu::noinline]] static void bring_to_front(set &s, const onesea_aegis_key &key)
+    {
+        const auto found = std::find_if(s.begin(), s.end(), [&](const auto &m) { return !m || m->is_of(key); });
+        const auto place = found == s.end() ? s.end() - 1 : found;
+        const bool known = found != s.end() && *found;
+        if (place != s.begin()) std::rotate(s.begin(), place, place + 1);
+        if (!s[0]) s[0] = std::make_unique<begun>();
+        if (!known) s[0]->begin(key);
+    }
 };
 
 } // namespace onesea::net

@@ -52,6 +52,14 @@ link_config net_transport::link_config_for(int rank, const peer_address &where)
     return c;
 }
 
+net_transport::peer *net_transport::look_up(int rank)
+{
+    auto known = peers_.find(rank);
+    if (known == peers_.end()) return nullptr;
+    last_rank_ = rank;
+    return last_ = &known->second;
+}
+
 // nullptr: nobody knows where that rank is.
 net_transport::peer *net_transport::make(int rank)
 {
@@ -155,7 +163,8 @@ void net_transport::pump(peer &p, nanoseconds now)
 bool net_transport::transmit(peer &p, unsigned n, nanoseconds now)
 {
     unsigned sent = io_.send(p.where, std::span(batch_.get(), n));
-    if (sent == n) return true;
+    if (sent == n) [[likely]]
+        return true;
     while (n > sent) p.link->unbuild(batch_[--n]);
     blocked_until_ = now + retry_send;
     p.waits = any_waits_ = true;

@@ -40,7 +40,8 @@ void net_transport::receive(const packet_header &header, std::span<std::byte> pa
                             const std::byte *landed)
 {
     packet_view view;
-    if (read_packet(packet, cipher_.tagged(), header, &view) != defect::none) return void(++drops_.malformed);
+    if (read_packet(packet, cipher_.tagged(), header, &view) != defect::none) [[unlikely]]
+        return void(++drops_.malformed);
     view.landed = landed;
     landing_.came(header);
     auto rank = int(header.source);
@@ -169,9 +170,13 @@ bool net_transport::take_all(nanoseconds now)
         parted = a.parted;
         if (a.parted && take_parted(a, now)) return;
         for (auto arrived = a.bytes; !arrived.empty();) {
-            const std::size_t one = std::min(a.segment, arrived.size());
-            if (faults_.active()) faults_.pass(arrived.first(one), a.from, deliver);
-            arrived = arrived.subspan(faults_.active() ? one : take(arrived, a.segment, a.from, now));
+            if (faults_.active()) [[unlikely]] {
+                const std::size_t one = std::min(a.segment, arrived.size());
+                faults_.pass(arrived.first(one), a.from, deliver);
+                arrived = arrived.subspan(one);
+            } else {
+                arrived = arrived.subspan(take(arrived, a.segment, a.from, now));
+            }
         }
     };
     unsigned looks = now < expecting_until_ ? looks_when_expecting : 1;

@@ -135,28 +135,23 @@ class net_transport final : public transport {
         return std::min(datagram - around, most_payload);
     }
     link_config link_config_for(int rank, const peer_address &where);
-    peer *find(int rank)
-    {
-        if (rank == last_rank_) return last_;
-        auto known = peers_.find(rank);
-        if (known == peers_.end()) return nullptr;
-        last_rank_ = rank;
-        return last_ = &known->second;
-    }
-    peer *make(int rank);
-    void tell_short(const peer &p) const;
+    peer *find(int rank) { return rank == last_rank_ ? last_ : look_up(rank); }
+    peer *look_up(int rank);
+    [[gnu::cold]] peer *make(int rank);
+    [[gnu::cold]] void tell_short(const peer &p) const;
     void pump(peer &p, nanoseconds now);
     bool transmit(peer &p, unsigned n, nanoseconds now);
     std::size_t take(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now);
-    std::size_t take_train(const packet_header &header, std::span<std::byte> arrived, std::size_t length,
-                           const endpoint &from, nanoseconds now);
-    std::size_t take_bare_train(const packet_header &header, std::span<std::byte> arrived, std::size_t length,
-                                const endpoint &from, nanoseconds now);
-    std::size_t take_unnamed(std::span<std::byte> arrived, std::size_t length, const endpoint &from, nanoseconds now);
+    [[gnu::noinline]] std::size_t take_train(const packet_header &header, std::span<std::byte> arrived,
+                                             std::size_t length, const endpoint &from, nanoseconds now);
+    [[gnu::noinline]] std::size_t take_bare_train(const packet_header &header, std::span<std::byte> arrived,
+                                                  std::size_t length, const endpoint &from, nanoseconds now);
+    [[gnu::noinline]] std::size_t take_unnamed(std::span<std::byte> arrived, std::size_t length, const endpoint &from,
+                                               nanoseconds now);
     enum class joined { whole, split, one_by_one }; // how the datagrams of a train were when they came
     void take_whole(std::span<std::byte> packet, const endpoint &from, nanoseconds now, joined how);
     void note_train(const packet_header &header, bool whole);
-    bool take_parted(const datagram_port::arrivals &a, nanoseconds now);
+    [[gnu::noinline]] bool take_parted(const datagram_port::arrivals &a, nanoseconds now);
     bool is_ours(std::span<const std::byte> datagram, packet_header *header) const;
     template <class Open>
     bool prove(const packet_header &header, const endpoint &from, Open &&open);
@@ -165,11 +160,11 @@ class net_transport final : public transport {
                  const std::byte *landed = nullptr);
     void touch(peer &p);
     void activate(peer &p);
-    bool share_budget(nanoseconds now);
+    [[gnu::noinline]] bool share_budget(nanoseconds now);
     void admit(entry_rules::sources_are who);
     void add_sources(entry_rules *rules);
     void watch_for_floods(nanoseconds now);
-    void run_timers(nanoseconds now);
+    [[gnu::noinline]] void run_timers(nanoseconds now);
     bool take_all(nanoseconds now);
     void answer(nanoseconds now);
 };

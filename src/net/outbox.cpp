@@ -39,7 +39,8 @@ void append(bundle &b, const void *from, std::size_t bytes)
 std::unique_ptr<bundle> bundle_pool::take()
 {
     auto &from = large_.empty() ? small_ : large_; // what may grow saves the growing
-    if (from.empty()) return std::make_unique<bundle>();
+    if (from.empty()) [[unlikely]]
+        return std::make_unique<bundle>();
     auto b = std::move(from.back());
     from.pop_back();
     return b;
@@ -49,7 +50,8 @@ void bundle_pool::give(std::unique_ptr<bundle> used)
 {
     const bool is_large = used->content.capacity() > large;
     auto &to = is_large ? large_ : small_;
-    if (to.size() >= (is_large ? most_large : most)) return;
+    if (to.size() >= (is_large ? most_large : most)) [[unlikely]]
+        return;
     used->content.clear();
     used->parts.clear();
     used->done.clear();

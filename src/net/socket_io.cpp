@@ -176,9 +176,13 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
         const unsigned n = share_a_send(datagrams.subspan(done), gso_);
         const bool train = datagrams[done].train;
         int error = train ? send_train(to, datagrams[done]) : send_group(to, datagrams.subspan(done, n));
+        if (error == 0) [[likely]] {
+            done += n;
+            continue;
+        }
         if (error == EAGAIN || error == ENOBUFS || error == ENOMEM) return done;
         if (error == EINTR) continue;
-        if (error && is_express(to)) { // by ICMP, it may be, which only a connected socket is told; nothing was sent
+        if (is_express(to)) { // by ICMP, it may be, which only a connected socket is told; nothing was sent
             around_express_ = true;
             continue;
         }
@@ -195,7 +199,7 @@ unsigned socket_io::send(const endpoint &to, std::span<const datagram> datagrams
             allow_fragments(to.any.sa_family == AF_INET);
             continue;
         }
-        if (error) log(level::debug, "sending: {}", std::strerror(error)); // it counts as lost and is sent again
+        log(level::debug, "sending: {}", std::strerror(error)); // it counts as lost and is sent again
         done += n;
     }
     return done;
