@@ -81,6 +81,26 @@ elseif(ONESEA_SANITIZE)
     set(ONESEA_AS_ONE -O1)
 endif()
 
+# ./dev train builds the library so that it counts how often each part of it runs, runs some benchmarks, and builds it again
+# with the counts: what runs lies together then, and what does not is out of its way. What nothing ran in between is
+# compiled as without counts, and so is what was changed since.
+set(ONESEA_TRAINING "none" CACHE STRING "none, count (build a library that counts), or use (what it has counted); gcc only")
+set(ONESEA_COUNTS ${CMAKE_BINARY_DIR}/counts)
+if(NOT ONESEA_TRAINING STREQUAL "none" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    message(FATAL_ERROR "ONESEA_TRAINING is '${ONESEA_TRAINING}', which only gcc does")
+endif()
+# What gcc takes for a mistake differs with the counting, and with the counts.
+if(ONESEA_TRAINING STREQUAL "count")
+    set(ONESEA_AS_ONE -O3 -Wno-error -Wno-maybe-uninitialized -fprofile-generate -fprofile-update=prefer-atomic -fprofile-dir=${ONESEA_COUNTS})
+    add_link_options(-fprofile-generate)
+elseif(ONESEA_TRAINING STREQUAL "use")
+    list(APPEND ONESEA_AS_ONE -Wno-error -Wno-maybe-uninitialized -fprofile-use -fprofile-partial-training -fprofile-dir=${ONESEA_COUNTS}
+         -Wno-missing-profile -Wno-coverage-mismatch)
+endif()
+if(NOT ONESEA_TRAINING MATCHES "^(none|count|use)$")
+    message(FATAL_ERROR "ONESEA_TRAINING is '${ONESEA_TRAINING}'; it is none, count or use")
+endif()
+
 # The command and what it starts read options, wait and write reports, and tests call what was optimized: no time goes
 # there, and half of their compilation went to the optimizer.
 set(ONESEA_TOOL_SPEED -O1)

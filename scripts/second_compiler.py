@@ -23,6 +23,9 @@ CLANGXX = os.environ.get("ONESEA_CLANGXX", "clang++-14")
 # What only gcc knows, for its way to optimize (ONESEA_AS_ONE in cmake/OneseaSettings.cmake); no code is made here.
 ONLY_GCC = ("-flto=auto", "-ffat-lto-objects", "-Wno-restrict")
 
+# What a tree that was trained says to gcc (ONESEA_TRAINING in cmake/OneseaSettings.cmake), begins so.
+TRAINING = ("-fprofile-", "-Wno-error", "-Wno-maybe-uninitialized", "-Wno-missing-profile", "-Wno-coverage-mismatch")
+
 # What is said to gcc because it reads several files as one (ONESEA_FILES_TOGETHER); here each is read by itself.
 TOGETHER = ("-Wno-shadow", "-Wno-subobject-linkage")
 
@@ -55,7 +58,7 @@ def command_of(entry):
             pass
         elif before == "-include" and word.endswith(READ_ONCE):
             kept.pop()
-        elif word not in ("-c", "-o", source, *ONLY_GCC, *TOGETHER):
+        elif word not in ("-c", "-o", source, *ONLY_GCC, *TOGETHER) and not word.startswith(TRAINING):
             kept.append(word)
         before = word
     return [CLANG if source.endswith(".c") else CLANGXX, *kept, "-fsyntax-only", source]

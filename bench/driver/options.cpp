@@ -93,6 +93,8 @@ void publish(const std::vector<figure> &figures, const options &o, const std::st
         write_file(o.out, name + ".json", lines);
         for (const auto &[file, text] : pictures()) write_file(o.out, file, text);
     }
+    if (!ONESEA_TRAINED)
+        progress(name + ": the library has not been trained, which makes small operations faster: ./dev train");
     if (!good) throw std::runtime_error(fmt::format("stdout cannot be written: {}", strerror(error)));
 }
 

@@ -16,7 +16,8 @@ class SecondCompilerTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="onesea-clang-") as place:
             source = str(Path(place) / "a.cpp")
             Path(source).write_text(text)
-            only_gcc = "-O3 -flto=auto -ffat-lto-objects -Wno-restrict"
+            training = "-Wno-error -fprofile-use -fprofile-partial-training -fprofile-dir=counts -Wno-missing-profile"
+            only_gcc = f"-O3 -flto=auto -ffat-lto-objects -Wno-restrict {training}"
             (Path(place) / "cmake_pch.hxx").write_text("#include <vector>\n")
             read_once = f"-Winvalid-pch -include {place}/cmake_pch.hxx"
             command = f"g++ -std=c++20 -Wall -Wextra -Werror {only_gcc} {read_once} -o a.o -c {source}"
