@@ -72,10 +72,11 @@ add_compile_options($<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>
 
 # A message passes through dozens of short functions of many files: they are compiled as one. Only
 # our shared libraries are linked so; the objects have plain code as well, with which the tests are linked in a moment.
-# -Wno-restrict: gcc 12 at -O3 sees overlaps in std::string that are none (its bug 105651).
+# Copies of no fixed size are the C library's: gcc takes `rep movsq`, which src/base/copy.hpp is there to avoid, wherever it
+# knows that there are at most 8 KB. -Wno-restrict: gcc 12 at -O3 sees overlaps in std::string that are none (its bug 105651).
 set(ONESEA_AS_ONE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT ONESEA_SANITIZE)
-    set(ONESEA_AS_ONE -O3 -flto=auto -ffat-lto-objects -Wno-restrict)
+    set(ONESEA_AS_ONE -O3 -flto=auto -ffat-lto-objects -Wno-restrict -mmemcpy-strategy=libcall:-1:noalign)
     add_link_options($<$<NOT:$<BOOL:$<TARGET_PROPERTY:ONESEA_AS_ONE>>>:-fno-lto>)
 elseif(ONESEA_SANITIZE)
     set(ONESEA_AS_ONE -O1)
@@ -91,11 +92,13 @@ if(NOT ONESEA_TRAINING STREQUAL "none" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "G
 endif()
 # What gcc takes for a mistake differs with the counting, and with the counts.
 if(ONESEA_TRAINING STREQUAL "count")
-    set(ONESEA_AS_ONE -O3 -Wno-error -Wno-maybe-uninitialized -fprofile-generate -fprofile-update=prefer-atomic -fprofile-dir=${ONESEA_COUNTS})
+    set(ONESEA_AS_ONE -O3 -Wno-error -Wno-maybe-uninitialized -fprofile-generate -fprofile-update=prefer-atomic
+        -fprofile-dir=${ONESEA_COUNTS})
     add_link_options(-fprofile-generate)
 elseif(ONESEA_TRAINING STREQUAL "use")
-    list(APPEND ONESEA_AS_ONE -Wno-error -Wno-maybe-uninitialized -fprofile-use -fprofile-partial-training -fprofile-dir=${ONESEA_COUNTS}
-         -Wno-missing-profile -Wno-coverage-mismatch)
+    # What ran at all is to be fast: by default what ran rarely is to be short.
+    list(APPEND ONESEA_AS_ONE -Wno-error -Wno-maybe-uninitialized -fprofile-use -fprofile-dir=${ONESEA_COUNTS}
+         -fprofile-partial-training --param=hot-bb-count-ws-permille=1000 -Wno-missing-profile -Wno-coverage-mismatch)
 endif()
 if(NOT ONESEA_TRAINING MATCHES "^(none|count|use)$")
     message(FATAL_ERROR "ONESEA_TRAINING is '${ONESEA_TRAINING}'; it is none, count or use")

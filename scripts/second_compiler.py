@@ -21,10 +21,10 @@ CLANG = os.environ.get("ONESEA_CLANG", "clang-14")
 CLANGXX = os.environ.get("ONESEA_CLANGXX", "clang++-14")
 
 # What only gcc knows, for its way to optimize (ONESEA_AS_ONE in cmake/OneseaSettings.cmake); no code is made here.
-ONLY_GCC = ("-flto=auto", "-ffat-lto-objects", "-Wno-restrict")
+ONLY_GCC = ("-flto=auto", "-ffat-lto-objects", "-Wno-restrict", "-mmemcpy-strategy=libcall:-1:noalign")
 
 # What a tree that was trained says to gcc (ONESEA_TRAINING in cmake/OneseaSettings.cmake), begins so.
-TRAINING = ("-fprofile-", "-Wno-error", "-Wno-maybe-uninitialized", "-Wno-missing-profile", "-Wno-coverage-mismatch")
+TRAINING = ("-fprofile-", "--param=hot-bb-", "-Wno-error", "-Wno-maybe-uninitialized", "-Wno-missing-profile", "-Wno-coverage-mismatch")
 
 # What is said to gcc because it reads several files as one (ONESEA_FILES_TOGETHER); here each is read by itself.
 TOGETHER = ("-Wno-shadow", "-Wno-subobject-linkage")

@@ -17,7 +17,8 @@ class SecondCompilerTest(unittest.TestCase):
             source = str(Path(place) / "a.cpp")
             Path(source).write_text(text)
             training = "-Wno-error -fprofile-use -fprofile-partial-training -fprofile-dir=counts -Wno-missing-profile"
-            only_gcc = f"-O3 -flto=auto -ffat-lto-objects -Wno-restrict {training}"
+            training += " --param=hot-bb-count-ws-permille=1000"
+            only_gcc = f"-O3 -flto=auto -ffat-lto-objects -Wno-restrict -mmemcpy-strategy=libcall:-1:noalign {training}"
             (Path(place) / "cmake_pch.hxx").write_text("#include <vector>\n")
             read_once = f"-Winvalid-pch -include {place}/cmake_pch.hxx"
             command = f"g++ -std=c++20 -Wall -Wextra -Werror {only_gcc} {read_once} -o a.o -c {source}"
