@@ -87,8 +87,11 @@ endif()
 # compiled as without counts, and so is what was changed since.
 set(ONESEA_TRAINING "none" CACHE STRING "none, count (build a library that counts), or use (what it has counted); gcc only")
 set(ONESEA_COUNTS ${CMAKE_BINARY_DIR}/counts)
-if(NOT ONESEA_TRAINING STREQUAL "none" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    message(FATAL_ERROR "ONESEA_TRAINING is '${ONESEA_TRAINING}', which only gcc does")
+if(NOT ONESEA_TRAINING MATCHES "^(none|count|use)$")
+    message(FATAL_ERROR "ONESEA_TRAINING is '${ONESEA_TRAINING}'; it is none, count or use")
+elseif(NOT ONESEA_TRAINING STREQUAL "none" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    message(STATUS "Only gcc is trained: going on without")
+    set(ONESEA_TRAINING "none")
 endif()
 # What gcc takes for a mistake differs with the counting, and with the counts.
 if(ONESEA_TRAINING STREQUAL "count")
@@ -99,9 +102,6 @@ elseif(ONESEA_TRAINING STREQUAL "use")
     # What ran at all is to be fast: by default what ran rarely is to be short.
     list(APPEND ONESEA_AS_ONE -Wno-error -Wno-maybe-uninitialized -fprofile-use -fprofile-dir=${ONESEA_COUNTS}
          -fprofile-partial-training --param=hot-bb-count-ws-permille=1000 -Wno-missing-profile -Wno-coverage-mismatch)
-endif()
-if(NOT ONESEA_TRAINING MATCHES "^(none|count|use)$")
-    message(FATAL_ERROR "ONESEA_TRAINING is '${ONESEA_TRAINING}'; it is none, count or use")
 endif()
 
 # The command and what it starts read options, wait and write reports, and tests call what was optimized: no time goes
