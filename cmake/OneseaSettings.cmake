@@ -90,7 +90,7 @@ set(ONESEA_COUNTS ${CMAKE_BINARY_DIR}/counts)
 if(NOT ONESEA_TRAINING MATCHES "^(none|count|use)$")
     message(FATAL_ERROR "ONESEA_TRAINING is '${ONESEA_TRAINING}'; it is none, count or use")
 elseif(NOT ONESEA_TRAINING STREQUAL "none" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    message(STATUS "Only gcc is trained: going on without")
+    message(STATUS "ONESEA_TRAINING is for gcc: going on without")
     set(ONESEA_TRAINING "none")
 endif()
 # What gcc takes for a mistake differs with the counting, and with the counts.
