@@ -30,6 +30,8 @@ constexpr nanoseconds look_again = 1'000'000;      // at the deadlines of what a
 constexpr unsigned long timer_slack = 1000;        // ns; what is held back waits a few us
 constexpr std::uint64_t dispatcher_turn = 100'000; // ns; kernels give no shorter ones
 constexpr nanoseconds stall_limit = 10'000'000;    // of a round: so long others wait for this rank
+constexpr nanoseconds way_given = 100'000;         // to a thread of the program
+constexpr int tries_for_lock = 200;                // short calls are over by then, what sends is not
 
 // The program makes progress itself, or did since the last look: the dispatcher keeps away from the transports.
 bool program_makes_progress(std::uint64_t &seen)
@@ -101,6 +103,28 @@ void note_round(nanoseconds began, nanoseconds now)
     if (now - began > c.longest_stall_ns) c.longest_stall_ns.set(now - began);
 }
 
+// Two threads that take turns at the lock wake each other for every packet. So where the program has it, or wants it,
+// the program is asked to look behind what it does now.
+void give_way()
+{
+    auto &s = engine().sleep;
+    s.look_asked = true;
+    std::unique_lock away(s.away_mutex);
+    if (!s.stop.load()) stay_away(away, way_given);
+}
+
+// Not owned: the program has the lock. It is waited for where nobody has looked since it was asked.
+locked enter_if_free()
+{
+    if (engine().sleep.look_asked.exchange(false)) return enter();
+    locked lock(engine().mutex, std::try_to_lock);
+    for (int i = 1; i < tries_for_lock && !lock.owns_lock(); ++i) {
+        __builtin_ia32_pause();
+        lock.try_lock();
+    }
+    return lock;
+}
+
 void dispatch()
 {
     is_dispatcher = true;
@@ -119,14 +143,25 @@ void dispatch()
             continue;
         }
         attended.over();
-        locked lock = enter();
+        locked lock = enter_if_free();
+        if (!lock.owns_lock()) {
+            if (began) note_round(std::exchange(began, 0), now_ns());
+            give_way();
+            continue;
+        }
         bool any = progress_once();
         if (began) note_round(began, s.last_look);
         began = s.last_look;
         run_handlers(lock);
-        if (any || engine().answers_follow()) continue;
+        const bool is_wanted = s.entering.load(std::memory_order_relaxed) > 0;
+        if (!is_wanted && (any || engine().answers_follow())) continue;
         const nanoseconds now = now_ns();
         note_round(std::exchange(began, 0), now);
+        if (is_wanted) {
+            lock.unlock();
+            give_way();
+            continue;
+        }
         if (starts.is_high(s.starts.load(std::memory_order_relaxed), now)) {
             lock.unlock();
             std::unique_lock away(s.away_mutex);

@@ -9,9 +9,11 @@
 // Handing over must cost nothing in a program that calls often. So the dispatcher is not woken when a wait returns: as
 // long as waits keep coming it only looks now and then whether they still do, and goes to the socket when they do not.
 // Calls that only start something make no progress: behind them the dispatcher looks soon, so that what was held back
-// goes in time. Where they follow each other closely they make progress themselves, and it looks later. A thread
-// that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many looks during which a thread of the
-// program slept inside the library, the dispatcher parks without a timer; that thread unparks it when it leaves.
+// goes in time. Where they follow each other closely they make progress themselves, and it looks later. Where one has
+// the lock when the dispatcher wants it, or waits for it, the dispatcher asks it to look in its place, and keeps away
+// for a moment. A thread that comes in while the dispatcher sleeps in ppoll() kicks it out once. After many looks
+// during which a thread of the program slept inside the library, the dispatcher parks without a timer; that thread
+// unparks it when it leaves.
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "core/away_time.hpp"
@@ -212,6 +214,15 @@ static std::uint64_t count_start()
     if (s.waiters.load(std::memory_order_relaxed) == 0 && now_ns() - s.last_look > look_due) progress_once();
 }
 
+static bool look_is_asked() { return engine().sleep.look_asked.load(std::memory_order_relaxed); }
+
+[[gnu::noinline]] static void look_when_asked()
+{
+    auto &s = engine().sleep;
+    s.look_asked.store(false, std::memory_order_relaxed);
+    if (s.waiters.load(std::memory_order_relaxed) == 0) progress_once();
+}
+
 // What the caller started may have to be done before the sleeper would look: it asks what it asked when it fell
 // asleep.
 [[gnu::noinline]] static void wake_sleeper_in_time()
@@ -265,6 +276,8 @@ void started()
     call_back_if_held();
     if (engine().sleep.blocked)
         wake_sleeper_in_time();
+    else if (look_is_asked()) [[unlikely]]
+        look_when_asked();
     else if (starts % starts_per_look == 0)
         look_if_due();
 }

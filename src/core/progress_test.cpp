@@ -92,6 +92,18 @@ class generous_transport final : public idle_transport {
     }
 };
 
+// Has more at every look.
+class busy_transport final : public idle_transport {
+  public:
+    unsigned looks_of_program = 0;
+
+    bool poll(nanoseconds) override
+    {
+        looks_of_program += !is_dispatcher;
+        return true;
+    }
+};
+
 // Work of a layer above, as the messages have it: nothing of it is known to a transport.
 std::atomic<bool> work_above{false};
 
@@ -287,6 +299,25 @@ TEST_F(JobOfOne, what_a_layer_above_has_to_do_is_done_though_the_program_makes_n
             std::this_thread::sleep_for(std::chrono::microseconds(100));
         EXPECT_FALSE(work_above.exchange(false)) << "it slept on";
     }
+}
+
+TEST_F(JobOfOne, a_call_that_has_the_lock_is_asked_to_look_in_place_of_the_dispatcher)
+{
+    added<busy_transport> busy;
+    auto &asked = engine().sleep.look_asked;
+    const nanoseconds limit = deadline_after(20);
+    while (now_ns() < limit) {
+        if (engine().sleep.blocked) engine().sleep.wake.kick();
+        locked lock = enter();
+        for (const nanoseconds end = now_ns() + 5'000'000; !asked && now_ns() < end;) continue;
+        if (!asked) continue; // it waits for the lock: nobody has looked when it asked before
+        const unsigned before = busy->looks_of_program;
+        started();
+        EXPECT_EQ(busy->looks_of_program, before + 1);
+        EXPECT_FALSE(asked);
+        return;
+    }
+    FAIL() << "nobody was asked";
 }
 
 // Another thread turns the epoch again before the first has seen that its own has ended.
