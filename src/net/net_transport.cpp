@@ -163,6 +163,7 @@ void net_transport::pump(peer &p, nanoseconds now)
 bool net_transport::transmit(peer &p, unsigned n, nanoseconds now)
 {
     unsigned sent = io_.send(p.where, std::span(batch_.get(), n));
+    p.lately += sent;
     if (sent == n) [[likely]]
         return true;
     while (n > sent) p.link->unbuild(batch_[--n]);

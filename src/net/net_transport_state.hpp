@@ -95,7 +95,7 @@ class net_transport final : public transport {
         bool due = false;   // it wants to send; more is to come first
         bool waits = false; // the kernel took nothing when it was its turn
         bool short_told = false;
-        unsigned lately = 0; // packets since the last look for the busiest peer
+        unsigned lately = 0; // packets both ways since the last look for the busiest peer
     };
     net_config config_;
     counts_page &counts_;

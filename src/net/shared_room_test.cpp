@@ -13,6 +13,7 @@ using namespace onesea::net::test;
 namespace {
 
 struct shared_room : virtual_pair {
+    explicit shared_room(std::uint32_t mtu = 1500) : virtual_pair(mtu) {}
     const std::vector<std::byte> little = noise(8), much = noise(4'000'000);
 
     void speak(int from, int to)
@@ -34,6 +35,10 @@ struct shared_room : virtual_pair {
     }
 };
 
+struct with_long_packets : shared_room {
+    with_long_packets() : shared_room(65536) {}
+};
+
 } // namespace
 
 // Half of what the kernel has given is for others than the packets of the streams.
@@ -51,6 +56,18 @@ TEST_F(shared_room, of_what_has_arrived_is_divided_among_those_who_send)
     stream_to_0({1});
     EXPECT_GT(ports[0].most_charged, ports[0].room / 4) << "the other one has been silent";
     EXPECT_LE(ports[0].most_charged, ports[0].room * 5 / 8);
+}
+
+// Who sends much hears little.
+TEST_F(with_long_packets, the_peer_of_a_stream_is_preferred_at_both_ends)
+{
+    for (auto &p : ports) p.spacing = 50 * microsecond;
+    for (int i = 0; i < 3; ++i) join(i);
+    for (int from : {1, 2}) {
+        for (int round = 0; round < 4; ++round) stream_to_0({from});
+        EXPECT_EQ(ports[0].preferred, ports[from].own);
+        EXPECT_EQ(ports[from].preferred, ports[0].own);
+    }
 }
 
 // Of a process that does not sleep in between.

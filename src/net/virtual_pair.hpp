@@ -31,11 +31,13 @@ struct virtual_port final : datagram_port {
     nanoseconds spacing = 0;                   // at least, between packets that come
     nanoseconds longest_wait = 0;              // of a packet that had come
     std::size_t charged = 0, most_charged = 0; // of what is on the wire to here
+    endpoint preferred;
 
     bool gso() const override { return true; }
     std::size_t receive_bytes() const override { return room; }
     nanoseconds now() const override { return *clock; }
     void slept() override { ++sleeps; }
+    bool prefer(const endpoint &peer) override { return preferred = peer, false; }
 
     unsigned send(const endpoint &to, std::span<const datagram> packets) override
     {
