@@ -116,7 +116,11 @@ void give_way()
 // Not owned: the program has the lock. It is waited for where nobody has looked since it was asked.
 locked enter_if_free()
 {
-    if (engine().sleep.look_asked.exchange(false)) return enter();
+    auto &s = engine().sleep;
+    if (s.look_asked) {
+        s.look_asked = false;
+        return enter();
+    }
     locked lock(engine().mutex, std::try_to_lock);
     for (int i = 1; i < tries_for_lock && !lock.owns_lock(); ++i) {
         __builtin_ia32_pause();
