@@ -296,6 +296,7 @@ void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *mem
     m.payload = memory;
     m.bytes = bytes;
     m.borrow = t && bytes > copied_answer;
+    m.lands = m.borrow && bytes >= sink::expectation::least;
     std::uint64_t word;
     if (bytes == 4 || bytes == 8) { // words may be updated at this moment: they are read at once
         shm::copy_plain(&word, memory, bytes);

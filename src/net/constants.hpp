@@ -41,7 +41,8 @@ inline constexpr std::size_t packet_overhead = 768;
 // Up to here a packet is put together in one piece, next to the one before it: telling the kernel of a piece takes
 // longer than copying a kilobyte or two, and so does encrypting it piece by piece (crypto.hpp).
 inline constexpr std::size_t gather_limit = 8192;
-inline constexpr std::size_t short_packet = 512; // the same without room for more
+inline constexpr std::size_t short_run = 2 * frame_bytes; // content that is copied beside header or tag
+inline constexpr std::size_t short_packet = 512;          // the same without room for more
 
 // ---- Lending pages to the kernel instead of having them copied (page_lender.hpp) ----
 // Takes one to three system calls more: with three a datagram of 16 KB takes as long either way, one of 32 KB a quarter

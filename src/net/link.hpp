@@ -47,7 +47,6 @@ struct datagram {
     std::array<std::span<const std::byte>, most_pieces> pieces;
     unsigned count = 0;
     std::size_t bytes = 0;
-    static constexpr std::size_t short_run = 2 * frame_bytes; // content that is copied beside header or tag
     alignas(8) std::byte head[header_bytes + max_ack_bytes + short_run];
     alignas(8) std::byte tail[short_run + tag_bytes];
     alignas(8) std::byte small[short_packet];

@@ -138,11 +138,12 @@ bundle *link::next_bundle(std::uint64_t now)
         released_ = full && !late ? full - for_ack : before;
     }
     bundles_.push_back(outbox_.take(most_content_ - for_ack, lends()));
+    bundle *b = bundles_.back().get();
     note_rest(before - outbox_.bytes());
     flushed_ &= has_queued();
-    released_ -= std::min<std::size_t>(released_, bundles_.back()->bytes); // where it cut a message there are two heads
+    // Whole pages may be less than the packet that they fill.
+    released_ -= std::min<std::size_t>(released_, b->leaves_rest() ? most_content_ : b->bytes);
     if (outbox_.bytes() < std::min<std::size_t>(released_, most_content_)) released_ = 0;
-    bundle *b = bundles_.back().get();
     b->number = first_bundle_ + bundles_.size() - 1;
     return b;
 }
@@ -329,7 +330,7 @@ void lay_out(datagram *d, std::size_t head, const bundle *b)
     std::size_t from = 0, tail = 0;
     d->count = 1;
     auto copied = [&](std::size_t bytes) {
-        if (bytes > datagram::short_run) return false;
+        if (bytes > short_run) return false;
         std::memcpy(d->head + head, b->content.data(), bytes);
         head += bytes;
         return true;
@@ -342,7 +343,7 @@ void lay_out(datagram *d, std::size_t head, const bundle *b)
             from = part.at;
         }
         const std::size_t left = b->content.size() - from;
-        if (left > datagram::short_run) {
+        if (left > short_run) {
             d->pieces[d->count++] = {b->content.data() + from, left};
         } else if (left) {
             std::memcpy(d->tail, b->content.data() + from, left);

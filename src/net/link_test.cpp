@@ -249,6 +249,34 @@ TEST(link, what_is_cut_off_full_packets_waits_for_company)
     EXPECT_GE(f.build_at(2000 + hold_limit), 1u);
 }
 
+// Of pages that are lent there are less in a full packet than it has room for.
+TEST(link, what_is_cut_off_full_packets_of_whole_pages_waits_for_company_if_that_may_join_it)
+{
+    for (const bool lands : {false, true}) {
+        world w(1, {}, secure_mode::auth, 61512);
+        net::link &l = w.net.at(0);
+        const std::vector<std::byte> bytes(60'000);
+        outgoing m;
+        m.payload = bytes.data();
+        m.bytes = bytes.size();
+        m.borrow = true;
+        m.lands = lands;
+        datagram d;
+        for (std::size_t i = 0; i < few_packets / 2; ++i) {
+            l.send(m);
+            EXPECT_TRUE(l.build(0, &d) && l.build(0, &d));
+        }
+        l.send(m);
+        EXPECT_TRUE(l.build(1000, &d));
+        EXPECT_EQ(l.build(1000, &d), lands);
+        if (!lands) {
+            EXPECT_TRUE(l.build(1000 + hold_limit, &d));
+        }
+        EXPECT_FALSE(l.has_queued());
+        l.settle_all(SEA_OK);
+    }
+}
+
 TEST(link, what_is_left_behind_full_packets_does_not_wait_anew)
 {
     follow_up f;

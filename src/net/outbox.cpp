@@ -5,6 +5,7 @@
 #include "base/pages.hpp"
 #include "net/packet.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -142,14 +143,36 @@ bool outbox::add_packed(bundle &to, item &from, std::size_t limit)
 
 namespace {
 
-// Of so many bytes that a message is cut behind, in multiples of 8.
-std::size_t cut_by_pages(const std::byte *data, std::size_t bytes, std::size_t copied_before)
+// Pages that so many bytes lie in, as far as one knows that does not know where they begin.
+std::size_t about_pages(std::size_t bytes) { return bytes ? 1 + bytes / page_bytes : 0; }
+
+// What a datagram refers to beside the data of the next part: header and frames, the parts before it, and the tag.
+std::size_t pages_taken(const bundle &b)
+{
+    std::size_t pages = 2, from = 0; // what lies before the first part goes with the header if it is short
+    for (const bundle::part &part : b.parts) {
+        pages += from || part.at > short_run ? about_pages(part.at - from) : 0;
+        pages += pages_of(part.data, part.bytes);
+        from = part.at;
+    }
+    const std::size_t before = b.content.size() + frame_bytes - from;
+    return pages + (from || before > short_run ? about_pages(before) : 0);
+}
+
+bool has_long_part(const bundle &b)
+{
+    return std::ranges::any_of(b.parts, [](const bundle::part &p) { return p.bytes >= least_lent; });
+}
+
+// Of so many bytes that there is room for, in multiples of 8 if the message is cut there. 0: all pages are taken.
+std::size_t cut_by_pages(const bundle &to, const std::byte *data, std::size_t bytes, bool all)
 {
     const std::size_t inside = reinterpret_cast<std::uintptr_t>(data) % page_bytes;
-    if (inside % 8 || bytes < least_lent) return bytes;
-    const std::size_t taken = fragments_of(copied_before) + fragments_of(tag_bytes);
-    const std::size_t pages = std::min(most_spliced - taken, (inside + bytes) / page_bytes);
-    return pages * page_bytes - inside;
+    const std::size_t taken = pages_taken(to), free = most_spliced - std::min(taken, most_spliced);
+    if (inside % 8 || (all && pages_of(data, bytes) <= free)) return bytes;
+    const std::size_t whole = std::min(free, (inside + bytes) / page_bytes) * page_bytes;
+    const std::size_t cut = whole - std::min(whole, inside);
+    return cut >= least_lent || has_long_part(to) ? cut : bytes;
 }
 
 } // namespace
@@ -161,10 +184,12 @@ bool outbox::add_part(bundle &to, item &from, std::size_t limit, bool by_pages)
     const std::size_t left = m.message.bytes - m.cut;
     const std::size_t room = to.bytes + frame_bytes < limit ? limit - to.bytes - frame_bytes : 0;
     const bool too_long = room < left && to.bytes && (room < least_part || m.message.whole);
-    if (to.parts.size() == most_parts || too_long) return false;
+    const bool begins_a_packet = by_pages && m.message.lands && m.cut == 0;
+    if (to.parts.size() == most_parts || too_long || (begins_a_packet && to.bytes)) return false;
     const std::byte *const data = static_cast<const std::byte *>(m.message.payload) + m.cut;
     std::size_t bytes = m.message.whole ? left : std::min(left, room & ~std::size_t(7));
-    if (by_pages && bytes < left) bytes = cut_by_pages(data, bytes, to.bytes + frame_bytes + header_bytes);
+    if (by_pages && !m.message.whole) bytes = cut_by_pages(to, data, bytes, bytes == left);
+    if (bytes == 0) return false;
     const std::size_t pad = padded(bytes) - bytes;
     frame head = m.message.head;
     head.position += m.cut;

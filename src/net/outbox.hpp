@@ -105,6 +105,12 @@ struct bundle {
     unsigned cuts = 0;                              // parts in which it goes; 0: whole
     std::uint64_t parts_done = 0, parts_flying = 0; // bit_of() each
 
+    // When it has just been taken out of the outbox: the rest of a message is there, and may have company.
+    bool leaves_rest() const
+    {
+        return !parts.empty() && !parts.back().of->message.lands &&
+               parts.back().of->cut < parts.back().of->message.bytes;
+    }
     void landed(unsigned which) // or lost: a packet of it flies no more
     {
         --in_flight;

@@ -251,6 +251,81 @@ TEST(outbox, cuts_long_messages_behind_whole_pages_where_it_is_told_to)
     }
 }
 
+// Pages that a packet with this bundle refers to, if its header and its tag take one each.
+std::size_t pages_referred_to(const bundle &b)
+{
+    std::size_t pages = 2, from = 0;
+    for (const bundle::part &p : b.parts) {
+        if (from || p.at > short_run) pages += pages_of(b.content.data() + from, p.at - from);
+        pages += pages_of(p.data, p.bytes);
+        from = p.at;
+    }
+    return pages;
+}
+
+bool is_lent(const bundle &b)
+{
+    return std::ranges::any_of(b.parts, [](const bundle::part &p) { return p.bytes >= least_lent; });
+}
+
+// What is left of one and the beginning of the next share a packet, of which nothing is copied.
+TEST(outbox, cuts_several_long_messages_so_that_one_packet_refers_to_few_pages)
+{
+    constexpr std::size_t long_limit = 64'000;
+    std::vector<std::byte> memory = noise_of(80'000 + 2 * page_bytes, 6);
+    unsigned frames_in_two_pages = 0, shared = 0;
+    for (std::size_t bytes : {20'480, 30'000, 40'000, 65'536, 70'008})
+        for (std::size_t inside : {std::size_t(0), std::size_t(16), std::size_t(4088)}) {
+            const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory.data());
+            const auto data = std::span(memory).subspan(-begin % page_bytes + inside, bytes);
+            bundle_pool pool;
+            outbox box(pool);
+            for (int i = 0; i < 30; ++i) box.push(message(0, data, nullptr, true), long_limit);
+            std::size_t left = 30 * bytes;
+            while (!box.empty()) {
+                auto b = box.take(long_limit, true);
+                std::vector<std::byte> written(bytes);
+                write_frames(*b, written);
+                for (const bundle::part &p : b->parts) left -= p.bytes;
+                ASSERT_LE(b->bytes, long_limit);
+                shared += b->parts.size() > 1;
+                if (!is_lent(*b) || box.empty()) continue;
+                frames_in_two_pages += pages_referred_to(*b) > most_spliced;
+                EXPECT_GE(b->bytes, 8 * page_bytes) << bytes << " from " << inside;
+            }
+            EXPECT_EQ(left, 0u);
+        }
+    EXPECT_GT(shared, 100u);
+    EXPECT_LE(frames_in_two_pages, 8u) << "a frame between two parts seldom lies in two pages";
+}
+
+// Where they belong they are received only if they are the first in their packet.
+TEST(outbox, begins_a_packet_with_what_may_land_at_the_peer)
+{
+    constexpr std::size_t long_limit = 64'000;
+    const auto data = noise_of(70'000, 7), small = noise_of(100, 8);
+    bundle_pool pool;
+    outbox box(pool);
+    for (int i = 0; i < 3; ++i) {
+        outgoing m = message(0, data, nullptr, true);
+        m.lands = true;
+        box.push(m, long_limit);
+        box.push(message(0, small, nullptr, false), long_limit);
+    }
+    for (int i = 0; i < 3; ++i) {
+        const auto first = box.take(long_limit, true);
+        ASSERT_EQ(first->parts.size(), 1u);
+        EXPECT_EQ(first->parts[0].at, frame_bytes);
+        EXPECT_EQ(first->parts[0].data, data.data());
+        EXPECT_FALSE(first->leaves_rest()) << "which would wait for what cannot join it";
+        const auto rest = box.take(long_limit, true);
+        EXPECT_EQ(rest->parts.size(), 1u);
+        EXPECT_EQ(rest->parts[0].bytes, data.size() - first->parts[0].bytes);
+        EXPECT_GT(rest->content.size(), small.size()) << "what is small goes along";
+    }
+    EXPECT_TRUE(box.empty());
+}
+
 // Notices are counted: one is told of once, with the last of its message, and not before what was sent earlier.
 TEST(outbox, marks_the_last_frame_of_a_notice_alone_and_keeps_it_in_order)
 {

@@ -21,14 +21,11 @@ namespace {
 
 constexpr int pipe_bytes = 32 * int(page_bytes); // one of its buffers for each page; the usual 16 are too few
 constexpr unsigned most_failures = 4;            // in a row
+constexpr std::size_t least_along = page_bytes;  // is lent beside a long piece
 
 std::uintptr_t number_of(const void *at) { return reinterpret_cast<std::uintptr_t>(at); }
 
-std::size_t pages_of(const iovec &p)
-{
-    const std::uintptr_t first = number_of(p.iov_base);
-    return p.iov_len ? (first + p.iov_len - 1) / page_bytes - first / page_bytes + 1 : 0;
-}
+std::size_t pages_of(const iovec &p) { return onesea::pages_of(p.iov_base, p.iov_len); }
 
 std::size_t pages_of(std::span<const iovec> pieces)
 {
@@ -49,8 +46,8 @@ bool any_long(std::span<const iovec> pieces)
     return std::ranges::any_of(pieces, [](const iovec &p) { return p.iov_len >= least_lent; });
 }
 
-// How the pieces go that one splice() cannot carry: the first long one is lent; of one that takes too many fragments
-// whole pages, as many as there may be.
+// How the pieces go that one splice() cannot carry. All but the short ones at the front are lent if they are few pages;
+// else the first long one, or of one that takes too many fragments whole pages, as many as there may be.
 struct division {
     using pieces_array = std::array<iovec, most_pieces + 1>;
     pieces_array before, lent, behind;
@@ -59,6 +56,11 @@ struct division {
     explicit division(std::span<const iovec> pieces)
     {
         std::size_t at = 0;
+        while (at < pieces.size() && pieces[at].iov_len < least_along) add(before, &before_count, pieces[at++]);
+        if (any_long(pieces) && pages_of(pieces.subspan(at)) <= std::min(free_fragments(0), most_spliced)) {
+            for (const iovec &p : pieces.subspan(at)) add(lent, &lent_count, p);
+            return;
+        }
         while (at < pieces.size() && pieces[at].iov_len < least_lent) add(before, &before_count, pieces[at++]);
         if (at == pieces.size()) return;
         const auto rest = pieces.subspan(at + 1);

@@ -10,7 +10,8 @@
 //
 // Else, since only sendmsg() takes an address:
 //
-//   vmsplice()           pages of the first long piece, and of what lies behind it if they are few -> pipe
+//   vmsplice()           pages of all but the short pieces at the front -> pipe; of the first long one where all
+//                        are too many, and of what lies behind it if they are few then
 //   sendmsg(MSG_MORE)    what lies before it, copied: begins the datagram
 //   splice()             pipe -> the same datagram
 //   sendmsg()            what is left behind it, copied: ends the datagram

@@ -132,6 +132,22 @@ TEST(page_lender, copies_nothing_of_a_long_piece)
     EXPECT_EQ(to.receive(), joined(pieces));
 }
 
+TEST(page_lender, copies_nothing_of_what_lies_beside_a_long_piece_where_all_are_few_pages)
+{
+    if (!kernel_lends()) GTEST_SKIP() << "a kernel before 6.5 may have to copy";
+    own_pages memory(15 * page_bytes);
+    bound_socket from, to;
+    page_lender lender;
+    std::byte head[56] = {};
+    const iovec pieces[] = {{head, sizeof head},
+                            {memory.at, 2 * page_bytes},
+                            {memory.at + 3 * page_bytes, 10 * page_bytes},
+                            {memory.at + 14 * page_bytes, 24}};
+    ASSERT_EQ(lender.send(from.socket.fd, &to.where, pieces), 0);
+    std::fill(memory.at, memory.at + memory.bytes, std::byte(7));
+    EXPECT_EQ(to.receive(), joined(pieces));
+}
+
 TEST(page_lender, copies_nothing_at_all_of_what_goes_through_a_connected_socket)
 {
     if (!kernel_lends()) GTEST_SKIP() << "a kernel before 6.5 may have to copy";
