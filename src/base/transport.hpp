@@ -35,6 +35,7 @@ struct outgoing {
     bool borrow = false;  // payload stays valid until settled; otherwise it is copied, at most max_copied_frame()
     bool whole = false;   // is not cut, though it is borrowed: at most max_copied_frame()
     bool ordered = false; // delivered after everything sent earlier to that rank
+    bool awaited = false; // the peer waits for it: none of it waits for company
     bool lands = false;   // the peer may receive the payload where it belongs, if it begins a packet
     bool notice = false;  // the peer learns that earlier frames were executed only together with, or after, this one
     delivery *done = nullptr;

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t copied_answer = 1024; // bytes; longer ones are sent from where they are
 static_assert(copied_answer <= transport::least_frame);
+constexpr std::size_t worth_a_packet = 96 * 1024; // shorter answers had better share packets than land
 
 // Keeps registered memory, or the buffer of an active message, in use until the transport no longer reads it.
 struct data_hold : delivery {
@@ -296,7 +297,8 @@ void send_data(int rank, std::uint64_t id, std::uint64_t cookie, const void *mem
     m.payload = memory;
     m.bytes = bytes;
     m.borrow = t && bytes > copied_answer;
-    m.lands = m.borrow && bytes >= sink::expectation::least;
+    m.awaited = true;
+    m.lands = bytes >= worth_a_packet;
     std::uint64_t word;
     if (bytes == 4 || bytes == 8) { // words may be updated at this moment: they are read at once
         shm::copy_plain(&word, memory, bytes);

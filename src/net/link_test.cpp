@@ -250,9 +250,9 @@ TEST(link, what_is_cut_off_full_packets_waits_for_company)
 }
 
 // Of pages that are lent there are less in a full packet than it has room for.
-TEST(link, what_is_cut_off_full_packets_of_whole_pages_waits_for_company_if_that_may_join_it)
+TEST(link, what_is_cut_off_full_packets_of_whole_pages_waits_for_company_if_the_peer_does_not_wait_for_it)
 {
-    for (const bool lands : {false, true}) {
+    for (const bool awaited : {false, true}) {
         world w(1, {}, secure_mode::auth, 61512);
         net::link &l = w.net.at(0);
         const std::vector<std::byte> bytes(60'000);
@@ -260,7 +260,7 @@ TEST(link, what_is_cut_off_full_packets_of_whole_pages_waits_for_company_if_that
         m.payload = bytes.data();
         m.bytes = bytes.size();
         m.borrow = true;
-        m.lands = lands;
+        m.awaited = awaited;
         datagram d;
         for (std::size_t i = 0; i < few_packets / 2; ++i) {
             l.send(m);
@@ -268,8 +268,8 @@ TEST(link, what_is_cut_off_full_packets_of_whole_pages_waits_for_company_if_that
         }
         l.send(m);
         EXPECT_TRUE(l.build(1000, &d));
-        EXPECT_EQ(l.build(1000, &d), lands);
-        if (!lands) {
+        EXPECT_EQ(l.build(1000, &d), awaited);
+        if (!awaited) {
             EXPECT_TRUE(l.build(1000 + hold_limit, &d));
         }
         EXPECT_FALSE(l.has_queued());

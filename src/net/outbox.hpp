@@ -108,7 +108,7 @@ struct bundle {
     // When it has just been taken out of the outbox: the rest of a message is there, and may have company.
     bool leaves_rest() const
     {
-        return !parts.empty() && !parts.back().of->message.lands &&
+        return !parts.empty() && !parts.back().of->message.awaited &&
                parts.back().of->cut < parts.back().of->message.bytes;
     }
     void landed(unsigned which) // or lost: a packet of it flies no more

@@ -308,7 +308,7 @@ TEST(outbox, begins_a_packet_with_what_may_land_at_the_peer)
     outbox box(pool);
     for (int i = 0; i < 3; ++i) {
         outgoing m = message(0, data, nullptr, true);
-        m.lands = true;
+        m.lands = m.awaited = true;
         box.push(m, long_limit);
         box.push(message(0, small, nullptr, false), long_limit);
     }
@@ -317,7 +317,7 @@ TEST(outbox, begins_a_packet_with_what_may_land_at_the_peer)
         ASSERT_EQ(first->parts.size(), 1u);
         EXPECT_EQ(first->parts[0].at, frame_bytes);
         EXPECT_EQ(first->parts[0].data, data.data());
-        EXPECT_FALSE(first->leaves_rest()) << "which would wait for what cannot join it";
+        EXPECT_FALSE(first->leaves_rest()) << "or it would wait";
         const auto rest = box.take(long_limit, true);
         EXPECT_EQ(rest->parts.size(), 1u);
         EXPECT_EQ(rest->parts[0].bytes, data.size() - first->parts[0].bytes);
