@@ -182,9 +182,8 @@ class engine_state final : public sink {
         nanoseconds last_look = 0;                     // when progress was made last
         const function_ref<bool()> *watched = nullptr; // what the thread that makes progress waits for
         std::atomic<nanoseconds> next_let_out{0};
-        std::atomic<int> entering{0}; // threads that want the engine lock
-        std::atomic<bool> look_asked{
-            false}; // of a thread of the program, by the dispatcher, which keeps away meanwhile
+        std::atomic<int> entering{0};        // threads that want the engine lock
+        std::atomic<bool> look_asked{false}; // of the program, by the dispatcher, which keeps away meanwhile
         wakers wake;
         bool oversubscribed = false;
         std::atomic<bool> stop{false};

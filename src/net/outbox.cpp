@@ -168,11 +168,13 @@ bool has_long_part(const bundle &b)
 std::size_t cut_by_pages(const bundle &to, const std::byte *data, std::size_t bytes, bool all)
 {
     const std::size_t inside = reinterpret_cast<std::uintptr_t>(data) % page_bytes;
+    const bool lent_along = has_long_part(to);
+    if (inside % 8 || (bytes < least_lent && !lent_along)) return bytes;
     const std::size_t taken = pages_taken(to), free = most_spliced - std::min(taken, most_spliced);
-    if (inside % 8 || (all && pages_of(data, bytes) <= free)) return bytes;
+    if (all && pages_of(data, bytes) <= free) return bytes;
     const std::size_t whole = std::min(free, (inside + bytes) / page_bytes) * page_bytes;
     const std::size_t cut = whole - std::min(whole, inside);
-    return cut >= least_lent || has_long_part(to) ? cut : bytes;
+    return cut >= least_lent || lent_along ? cut : bytes;
 }
 
 } // namespace
