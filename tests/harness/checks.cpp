@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+
+#define UNSEEN __attribute__((no_sanitize("thread")))
 
 namespace proof {
 namespace {
@@ -19,6 +22,38 @@ std::uint64_t mix(std::uint64_t x)
 std::uint64_t pattern_word(std::uint64_t seed, std::size_t index)
 {
     return mix(seed * 0x9e3779b97f4a7c15u + index + 1);
+}
+
+// The pattern from that byte on, as far as its word goes.
+std::uint64_t pattern_at(std::uint64_t seed, std::size_t at) { return pattern_word(seed, at / 8) >> at % 8 * 8; }
+
+// Words where they are whole: a sanitizer sees each access.
+std::size_t at_once(std::size_t at, std::size_t left) { return at % 8 == 0 && left >= 8 ? 8 : 1; }
+
+constexpr std::uint64_t every_byte = 0x0101010101010101u;
+
+// That are equal before the first that differs.
+std::size_t equal_bytes(std::uint64_t a, std::uint64_t b)
+{
+    return a == b ? 8 : std::size_t(std::countr_zero(a ^ b)) / 8;
+}
+
+// Eight bytes anywhere, which others may change meanwhile.
+struct [[gnu::packed, gnu::may_alias]] loose_word { std::uint64_t value; };
+
+// One byte or eight.
+UNSEEN std::uint64_t load(const unsigned char *p, std::size_t n)
+{
+    if (n == 8) return reinterpret_cast<const volatile loose_word *>(p)->value;
+    return *static_cast<const volatile unsigned char *>(p);
+}
+
+UNSEEN void store(unsigned char *p, std::size_t n, std::uint64_t value)
+{
+    if (n == 8)
+        reinterpret_cast<volatile loose_word *>(p)->value = value;
+    else
+        *static_cast<volatile unsigned char *>(p) = static_cast<unsigned char>(value);
 }
 
 } // namespace
@@ -71,48 +106,49 @@ bool check_data(const char *file, int line, const void *memory, std::size_t byte
     return false;
 }
 
-__attribute__((no_sanitize("thread"))) void fill(void *memory, std::size_t bytes, std::uint64_t seed, std::size_t from)
+UNSEEN void fill(void *memory, std::size_t bytes, std::uint64_t seed, std::size_t from)
 {
-    auto *p = static_cast<volatile unsigned char *>(memory);
-    std::uint64_t word = pattern_word(seed, from / 8);
-    for (std::size_t i = 0; i < bytes; ++i) {
-        if ((from + i) % 8 == 0) word = pattern_word(seed, (from + i) / 8);
-        p[i] = static_cast<unsigned char>(word >> (from + i) % 8 * 8);
+    auto *p = static_cast<unsigned char *>(memory);
+    for (std::size_t i = 0, n; i < bytes; i += n) {
+        n = at_once(from + i, bytes - i);
+        store(p + i, n, pattern_at(seed, from + i));
     }
 }
 
-__attribute__((no_sanitize("thread"))) std::size_t differs(const void *memory, std::size_t bytes, std::uint64_t seed,
-                                                           std::size_t from)
+UNSEEN std::size_t differs(const void *memory, std::size_t bytes, std::uint64_t seed, std::size_t from)
 {
-    auto *p = static_cast<const volatile unsigned char *>(memory);
-    std::uint64_t word = pattern_word(seed, from / 8);
-    for (std::size_t i = 0; i < bytes; ++i) {
-        if ((from + i) % 8 == 0) word = pattern_word(seed, (from + i) / 8);
-        if (p[i] != static_cast<unsigned char>(word >> (from + i) % 8 * 8)) return i;
+    auto *p = static_cast<const unsigned char *>(memory);
+    for (std::size_t i = 0, n; i < bytes; i += n) {
+        n = at_once(from + i, bytes - i);
+        const std::size_t good = equal_bytes(load(p + i, n), pattern_at(seed, from + i));
+        if (good < n) return i + good;
     }
     return bytes;
 }
 
-__attribute__((no_sanitize("thread"))) void set_bytes(void *memory, std::size_t bytes, unsigned char value)
+UNSEEN void set_bytes(void *memory, std::size_t bytes, unsigned char value)
 {
-    auto *p = static_cast<volatile unsigned char *>(memory);
-    for (std::size_t i = 0; i < bytes; ++i) p[i] = value;
+    auto *p = static_cast<unsigned char *>(memory);
+    for (std::size_t i = 0, n; i < bytes; i += n) {
+        n = at_once(i, bytes - i);
+        store(p + i, n, value * every_byte);
+    }
 }
 
-__attribute__((no_sanitize("thread"))) std::size_t not_all(const void *memory, std::size_t bytes, unsigned char value)
+UNSEEN std::size_t not_all(const void *memory, std::size_t bytes, unsigned char value)
 {
-    auto *p = static_cast<const volatile unsigned char *>(memory);
-    for (std::size_t i = 0; i < bytes; ++i)
-        if (p[i] != value) return i;
+    auto *p = static_cast<const unsigned char *>(memory);
+    for (std::size_t i = 0, n; i < bytes; i += n) {
+        n = at_once(i, bytes - i);
+        const std::size_t good = equal_bytes(load(p + i, n), value * every_byte);
+        if (good < n) return i + good;
+    }
     return bytes;
 }
 
-__attribute__((no_sanitize("thread"))) std::uint64_t peek8(const volatile void *memory)
-{
-    return *static_cast<const volatile std::uint64_t *>(memory);
-}
+UNSEEN std::uint64_t peek8(const volatile void *memory) { return *static_cast<const volatile std::uint64_t *>(memory); }
 
-__attribute__((no_sanitize("thread"))) void poke8(volatile void *memory, std::uint64_t value)
+UNSEEN void poke8(volatile void *memory, std::uint64_t value)
 {
     *static_cast<volatile std::uint64_t *>(memory) = value;
 }

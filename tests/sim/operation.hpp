@@ -36,13 +36,6 @@ struct cell {
     std::uint64_t other_key = 0, other_word = 0, other_bytes = 0;
 };
 
-// The bytes that belong to a key; 0: zeros, as all memory begins.
-inline std::uint8_t pattern(std::uint64_t key, std::uint64_t at)
-{
-    return key ? std::uint8_t(key * 31 + (at + key) * 7 + at / 251) : std::uint8_t(0);
-}
-bool holds_pattern(const std::byte *memory, std::uint64_t key, std::uint64_t from, std::uint64_t bytes);
-
 class rank;
 
 struct operation : delivery {

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rank.hpp"
 
+#include "pattern.hpp"
 #include "world.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace onesea::sim {
-
-bool holds_pattern(const std::byte *memory, std::uint64_t key, std::uint64_t from, std::uint64_t bytes)
-{
-    for (std::uint64_t i = 0; i < bytes; ++i)
-        if (std::uint8_t(memory[i]) != pattern(key, from + i)) return false;
-    return true;
-}
 
 std::string operation::text() const
 {
@@ -88,7 +82,7 @@ void rank::begin(operation &op)
     case action::message:
     case action::ordered:
         op.data.resize(op.bytes);
-        for (std::uint64_t i = 0; i < op.bytes; ++i) op.data[i] = std::byte(pattern(op.id, i));
+        set_pattern(op.data.data(), op.id, 0, op.bytes);
         m.head.type = frame_type::am;
         m.ordered = op.what == action::ordered;
         m.head.position = op.sequence = m.ordered ? sent_[op.target]++ : 0;
@@ -103,7 +97,7 @@ void rank::begin(operation &op)
 void rank::begin_put(operation &op)
 {
     op.data.resize(op.bytes);
-    for (std::uint64_t i = 0; i < op.bytes; ++i) op.data[i] = std::byte(pattern(op.id, i));
+    set_pattern(op.data.data(), op.id, 0, op.bytes);
     outgoing m;
     m.head.type = frame_type::put;
     m.head.position = op.offset;
@@ -391,11 +385,11 @@ void rank::receive(int source, const frame &head, std::span<const std::byte> pay
 std::string rank::check_cell(const cell &c) const
 {
     const std::byte *bytes = memory.data() + c.offset;
-    for (std::uint64_t i = 0; i < c.bytes - 8; ++i) {
-        auto is = std::uint8_t(bytes[i]);
-        if (is == pattern(c.key, i)) continue;
-        if (c.unsure && i < c.other_bytes && is == pattern(c.other_key, i)) continue;
-        return fmt::format("byte {} of the cell at {} is {}", i, c.offset, is);
+    const bool as_written = holds_pattern(bytes, c.key, 0, c.bytes - 8);
+    for (std::uint64_t i = 0; !as_written && i < c.bytes - 8; ++i) {
+        if (bytes[i] == pattern(c.key, i)) continue;
+        if (c.unsure && i < c.other_bytes && bytes[i] == pattern(c.other_key, i)) continue;
+        return fmt::format("byte {} of the cell at {} is {}", i, c.offset, unsigned(bytes[i]));
     }
     std::uint64_t w = word(c.offset + c.bytes - 8);
     if (w == c.word || (c.unsure && w == c.other_word)) return "";
