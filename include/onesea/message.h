@@ -52,7 +52,9 @@ typedef struct sea_message_info {
 
 /* Sends `bytes` at `data` (any memory of the process; may be NULL if there are none) to a member of the team. Without
  * options, or with options that ask for neither a handle nor SEA_NOWAIT, it returns when the data may be changed again:
- * at once for a small message that has room at the target, else when it has been received.
+ * at once for a small message that has room at the target, else when it has been received. So does a handle end; but
+ * where many from 3 to 64 KiB go to another node in a row, and the program looks for no end between, when the target
+ * has taken the message in, which needs no receive.
  * Errors: SEA_ERR_DEAD, SEA_ERR_LINK (the target ended, or cannot be reached, before the message was taken),
  * SEA_ERR_ADDRESS (the data is not mapped; see above), SEA_ERR_HANDLE (bad `after`), SEA_ERR_TIMEOUT (with
  * sea_set_timeout(); the message may still be taken, so the data must stay as it is). A small message to a rank that

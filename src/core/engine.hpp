@@ -392,6 +392,9 @@ int fence_everything(locked &lock, nanoseconds deadline);
 void hurry(int rank);
 void hurry_all();
 
+// ---- external.cpp ----
+void ask_for_end(operation *op); // of one that is at leisure
+
 // ---- waits.cpp ----
 void tell_waits();
 

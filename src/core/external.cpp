@@ -202,6 +202,41 @@ void pull_external(engine_held_t, int source, std::uint64_t id, void *to, std::s
     let_go(op);
 }
 
+namespace {
+
+outgoing frame_of(upper layer, std::uint8_t kind)
+{
+    outgoing m;
+    m.head.type = frame_type::upper;
+    m.head.aux = std::uint16_t(unsigned(layer) | unsigned(kind) << 8);
+    m.ordered = true;
+    return m;
+}
+
+} // namespace
+
+void send_external(engine_held_t, std::uint64_t id, upper layer, std::uint8_t kind)
+{
+    operation *op = find_external(id);
+    if (!op) return;
+    op->awaits_reply = false;
+    outgoing m = frame_of(layer, kind);
+    m.payload = op->memory;
+    m.bytes = op->bytes;
+    m.borrow = true;
+    m.at_leisure = op->at_leisure = true;
+    ++engine().at_leisure;
+    send_message(op, op->target, m, ends_by::execution);
+    part_done(op, SEA_OK);
+}
+
+void ask_for_end(operation *op)
+{
+    op->at_leisure = false;
+    --engine().at_leisure;
+    if (transport *t = engine().route(op->target)) t->hurry(op->target, false);
+}
+
 void answer_external(engine_held_t, int source, std::uint64_t id, int status) { send_done(source, id, status); }
 
 void set_frame_function(upper layer, void (*fn)(const upper_frame &)) { frame_functions()[std::size_t(layer)] = fn; }
@@ -211,14 +246,11 @@ int send_frame(engine_held_t, upper layer, int rank, std::uint8_t kind, std::uin
 {
     transport *t = engine().route(rank);
     if (!t) return SEA_ERR_DEAD;
-    outgoing m;
-    m.head.type = frame_type::upper;
-    m.head.aux = std::uint16_t(unsigned(layer) | unsigned(kind) << 8);
+    outgoing m = frame_of(layer, kind);
     m.head.position = position;
     m.head.id = id;
     m.payload = payload;
     m.bytes = bytes;
-    m.ordered = true;
     m.more = more;
     t->send(rank, m);
     return SEA_OK;

@@ -19,9 +19,13 @@ constexpr handle_keeper nobody{
 };
 constinit handle_keeper keeper = nobody;
 
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint32_t looks = 0;
+
 bool is_kept(sea_op id) { return id & kept_handle; }
 
 } // namespace
+
+std::uint32_t looks_for_ends() { return looks; }
 
 void set_handle_keeper(const handle_keeper &of_layer) { keeper = of_layer; }
 
@@ -103,6 +107,7 @@ int time_has_passed(sea_op id, int status)
 
 int check_handles(const char *function, const sea_op *ops, int n, double seconds)
 {
+    ++looks;
     if (int s = check_started(function)) return s;
     if (n < 0 || (n > 0 && !ops)) return fail(SEA_ERR_INVALID, "{}: {} handles at {}", function, n, fmt::ptr(ops));
     if (seconds != seconds) return fail(SEA_ERR_INVALID, "{}: the time is not a number", function);
@@ -115,6 +120,15 @@ int check_all(const sea_op *ops, int n)
         if (ops[i] != SEA_OP_NONE)
             if (int s = check_handle(ops[i])) return s;
     return SEA_OK;
+}
+
+// Whoever looks for their ends waits for them.
+void ask_for_ends(const sea_op *ops, int n)
+{
+    for (int i = 0; i < n && engine().at_leisure > 0; ++i) {
+        operation *op = is_kept(ops[i]) ? nullptr : engine().operations.find(ops[i]);
+        if (op && op->at_leisure) ask_for_end(op);
+    }
 }
 
 void let_out_what_is_held()
@@ -176,6 +190,7 @@ try {
     }
     locked lock = enter();
     if (int s = check_handle(id)) return s;
+    ask_for_ends(&id, 1);
     if (!is_done(id)) poll_round(lock); // runs handlers, which may use it up
     if (!is_done(id)) return *done = 0, SEA_OK;
     if (int s = check_handle(id)) return s;
@@ -200,6 +215,7 @@ try {
         if (held_is_due()) send_held(lock);
         return use_up(op);
     }
+    ask_for_ends(&id, 1);
     const auto ready = [id] { return is_done(engine().operations.find(id)); };
     if (int s = wait_watched(lock, ready, deadline_after(seconds))) return time_has_passed(id, s);
     return use_up(id);
@@ -213,6 +229,7 @@ try {
     if (id == SEA_OP_NONE) return SEA_OK;
     locked lock = enter();
     if (int s = check_handle(id)) return s;
+    ask_for_ends(&id, 1);
     auto ready = [id] { // another thread may use it up meanwhile
         if (is_kept(id)) return is_done(id);
         const operation *now = engine().operations.find(id);
@@ -233,6 +250,7 @@ try {
     }
     locked lock = enter();
     if (int s = check_all(ops, n)) return s;
+    ask_for_ends(ops, n);
     int next = 0; // all before it are complete
     auto ready = [&] {
         while (next < n && (ops[next] == SEA_OP_NONE || is_done(ops[next]))) ++next;
@@ -252,6 +270,7 @@ int wait_some(const char *function, sea_op *ops, int n, int *indices, int *count
     if (!count || (n > 0 && !indices)) return fail(SEA_ERR_INVALID, "{}: an output is null", function);
     locked lock = enter();
     if (int s = check_all(ops, n)) return s;
+    ask_for_ends(ops, n);
     bool any_open = false;
     auto ready = [&] {
         any_open = false;

@@ -158,9 +158,16 @@ using locked = std::unique_lock<engine_lock>;
 locked enter();
 bool others_wait(engine_held_t); // for the lock
 
+// Layers above with frames of their own.
+enum class upper : std::uint8_t { message, channel, data, neighbors };
+inline constexpr std::size_t uppers = 4;
+
 // ---- Operations that a layer above makes and completes (external.cpp) ----
 // They have handles, counters and start conditions like any other and can be waited for with them, but concern no fence
 // and no SEA_OP_ALL.
+
+// How often this thread has looked, or waited, for ends of operations.
+std::uint32_t looks_for_ends();
 
 struct external_plan {
     int target = -1;              // the rank whose end or silence ends it, and that may pull and answer; -1: none
@@ -233,6 +240,10 @@ bool take_in(engine_held_t);
 // The memory that `target` may pull of an external operation of this rank; nullptr: there is none, or it has ended.
 const void *external_memory(engine_held_t, std::uint64_t id, int target, std::size_t *bytes);
 
+// Sends all of the memory of an external operation of this rank from where it lies, in frames of that kind, in order
+// with those of send_frame(). The operation ends when the target has taken it in.
+void send_external(engine_held_t, std::uint64_t id, upper layer, std::uint8_t kind);
+
 // Fetches the first `bytes` of the memory of an external operation of rank `source`, towards this rank, then calls
 // done(argument, status) under the lock. The memory `to` must stay until then.
 void pull_external(engine_held_t, int source, std::uint64_t id, void *to, std::size_t bytes,
@@ -241,9 +252,6 @@ void pull_external(engine_held_t, int source, std::uint64_t id, void *to, std::s
 void answer_external(engine_held_t, int source, std::uint64_t id, int status);
 
 // ---- Frames of layers above ----
-
-enum class upper : std::uint8_t { message, channel, data, neighbors };
-inline constexpr std::size_t uppers = 4;
 
 // What comes from other ranks: kind, position and id of the frame as they were sent. Under the lock; the payload is
 // 8-byte aligned and dies on return. Nothing of it is to be trusted. Set before sea_init(), by static initialisers.

@@ -8,7 +8,9 @@
 // Eager messages. A sender has a share of the receiver's memory for messages that nobody has received; what it sends is
 // charged to it, what leaves that memory is released. Out of its share it makes offers: they cost the receiver an
 // envelope, and the sender's operations bound how many there are. So neither side grows, and nothing that a receiver
-// waits for can be stuck behind what it does not want.
+// waits for can be stuck behind what it does not want. They are copied. Where many of 3 KB and more go to another node
+// in a row, by calls that have handles, they go from where they lie: the operation ends when the receiver has taken it
+// in.
 //
 // Offers. The sender's operation is an external one of core. Inside a node the receiver copies from the sender's
 // memory: if it is mapped here by itself, else together with the sender (office_stage.cpp) or by one system call; where
@@ -36,6 +38,7 @@
 #include "msg/letter.hpp"
 #include "msg/matcher.hpp"
 #include "msg/receive_table.hpp"
+#include "msg/send_row.hpp"
 #include "msg/settings.hpp"
 #include "msg/spin_lock.hpp"
 #include "msg/way_choice.hpp"
@@ -60,6 +63,7 @@ struct parcel {
     int tag = 0;
     const void *data = nullptr;
     std::size_t bytes = 0;
+    bool in_place = false; // an eager one is not copied, between nodes
 };
 
 class office {
@@ -71,6 +75,9 @@ class office {
     // SEA_OK: it is on its way, the data may be changed. must_offer: it was not sent. Errors with text.
     static constexpr int must_offer = 1;
     int send_eager(const parcel &p);
+    // One of many that go there in a row: better not copied. To be sent by send(), with an operation that ends when the
+    // target has taken it in.
+    bool goes_in_place(const parcel &p);
     // The start of an operation on p.rank that sends it one way or the other. The engine lock is held.
     void send(core::engine_held_t, const parcel &p, std::uint64_t id);
 
@@ -150,6 +157,7 @@ class office {
         int broken = 0;              // why nothing can be sent any more
         std::size_t eager = unknown; // longer ones are offered
         static constexpr std::size_t unknown = ~std::size_t(0);
+        send_row row; // of those that may go in place
     };
 
     bool open_ = false;
@@ -244,10 +252,15 @@ class office {
     enum lane_kind : std::uint16_t { lane_message = 1, lane_offer };
     static constexpr int lane_full = 2;
     static constexpr int share_used = 3; // as far as was told: a grant may have come that nobody has taken in
+    static constexpr int under_way = 4;  // its operation ends by itself
     int send_self(const parcel &p);
     int send_local(unsigned slot, const parcel &p);
     int send_remote(core::engine_held_t, const parcel &p);
+    int send_in_place(core::engine_held_t, const parcel &p, std::uint64_t id);
+    int admit_remote(const parcel &p);
+    bool has_room(const remote &r, std::size_t bytes) const;
     void send_in_frames(const parcel &p);
+    void send_from_memory(const parcel &p, std::uint64_t id);
     void offer(const parcel &p, std::uint64_t id);
     void offer_local(unsigned slot, shm::lane_item item, const offer_words &words);
     int offer_remote(const parcel &p, const offer_words &words);

@@ -4,8 +4,8 @@
 //
 //   kind       position  id                           payload
 //   message    team      tag                          the data
-//   first      team      tag | length << 32           the first of the data
-//   next       0         0                            the next of the data, up to the length
+//   first      team      tag | length << 32           the first of the data, or nothing yet
+//   next       (not used)                             the next of the data, up to the length
 //   offer      team      tag                          u64 length, u64 operation, u64 address (not used)
 //   grant      0         what was ever released of the sender's share, in bytes
 #include "base/copy.hpp"
@@ -44,6 +44,15 @@ void office::send_in_frames(const parcel &p)
     for (std::size_t at = room; at < p.bytes; at += room)
         core::send_frame(core::engine_held, layer, p.rank, next_part, 0, 0, data + at, std::min(room, p.bytes - at),
                          together && at + room < p.bytes);
+}
+
+// All of it are next parts, which begin and end where packets do.
+void office::send_from_memory(const parcel &p, std::uint64_t id)
+{
+    constexpr auto layer = core::upper::message;
+    core::send_frame(core::engine_held, layer, p.rank, first_part, p.team,
+                     std::uint32_t(p.tag) | std::uint64_t(p.bytes) << 32, nullptr, 0, true);
+    core::send_external(core::engine_held, id, layer, next_part);
 }
 
 int office::offer_remote(const parcel &p, const offer_words &words)

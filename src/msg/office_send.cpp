@@ -6,6 +6,7 @@
 #include "msg/office.hpp"
 #include "msg/settings.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <sched.h>
 #include <utility>
@@ -135,13 +136,13 @@ void office::send(core::engine_held_t held, const parcel &p, std::uint64_t id)
     else if (!core::alive(p.rank))
         s = SEA_ERR_DEAD;
     else if (!slot)
-        s = send_remote(held, p);
+        s = p.in_place ? send_in_place(held, p, id) : send_remote(held, p);
     else if (p.bytes <= lane_eager_)
         s = send_local(*slot, p);
     if (s == lane_full) s = send_late(*slot, p);
     if (s == must_offer || s == share_used)
         offer(p, id);
-    else
+    else if (s != under_way)
         core::end_external(held, id, s);
     settle(held);
 }
@@ -213,6 +214,21 @@ bool office::push_stuck()
 
 int office::send_remote(core::engine_held_t, const parcel &p)
 {
+    if (int s = admit_remote(p)) return s;
+    send_in_frames(p);
+    core::wake_for_deadlines(core::engine_held);
+    return SEA_OK;
+}
+
+int office::send_in_place(core::engine_held_t, const parcel &p, std::uint64_t id)
+{
+    if (int s = admit_remote(p)) return s;
+    send_from_memory(p, id);
+    return under_way;
+}
+
+int office::admit_remote(const parcel &p)
+{
     if (p.bytes > net_eager) return must_offer;
     if (!core::alive(p.rank)) return fail(SEA_ERR_DEAD, "rank {} has ended", p.rank);
     {
@@ -221,13 +237,30 @@ int office::send_remote(core::engine_held_t, const parcel &p)
         if (r.broken) return fail(r.broken, "rank {} cannot be reached", p.rank);
         if (r.eager == remote::unknown) r.eager = std::min(net_eager, core::eager_message_limit(p.rank));
         if (p.bytes > r.eager) return must_offer;
-        if (r.charged + charge(p.bytes) - r.granted > share_) return share_used;
+        if (!has_room(r, p.bytes)) return share_used;
         r.charged += charge(p.bytes);
     }
     core::count_message(p.rank, p.bytes);
-    send_in_frames(p);
-    core::wake_for_deadlines(core::engine_held);
     return SEA_OK;
+}
+
+bool office::has_room(const remote &r, std::size_t bytes) const
+{
+    return r.charged + charge(bytes) - r.granted <= share_;
+}
+
+bool office::goes_in_place(const parcel &p)
+{
+    if (p.bytes < least_in_place || p.bytes > net_eager || slot_of(p.rank) != no_slot) return false;
+    {
+        guard held(lock_);
+        remote &r = remote_of(p.rank);
+        if (!r.row.add(core::looks_for_ends(), p.bytes)) return false;
+        if (has_room(r, p.bytes)) return true;
+    }
+    core::locked lock = core::enter();
+    core::take_in(core::engine_held); // what has been given back may not have been taken in
+    return true;
 }
 
 } // namespace onesea::msg

@@ -17,6 +17,10 @@ inline constexpr std::size_t default_memory = std::size_t(64) << 20;
 inline constexpr std::size_t lane_eager = 8 * 1024;
 inline constexpr std::size_t net_eager = 64 * 1024;
 
+// Between nodes those of so much may go from where they lie: send_row.hpp. Of shorter ones their operations, which have
+// to be ended then, cost more than the second copy.
+inline constexpr std::size_t least_in_place = 3 * 1024;
+
 // So often a receiving thread looks at a lane with the lock held, which is the quickest way, before it lets others in:
 // with a pause of 25 to 45 ns after each.
 inline constexpr int looks_quick = 200;

@@ -140,7 +140,8 @@ int wait(const char *call, MP_request *number, double seconds, MP_status *about)
     sea_op op = SEA_OP_NONE;
     request *r = find(*number, &op);
     if (r == nullptr) return no_request(call, *number);
-    const int status = op == SEA_OP_NONE ? r->status : sea_wait(op, seconds);
+    // Also where there is nothing to wait for: so it knows what is sent in a row, without a look between.
+    const int status = op == SEA_OP_NONE && r->status != SEA_OK ? r->status : sea_wait(op, seconds);
     if (status == SEA_ERR_HANDLE) return no_request(call, *number); // another thread was faster
     if (status == SEA_ERR_TIMEOUT)
         return fail(MP_ERR_TIMEOUT, "%s: the request is not complete in the time given", call);
