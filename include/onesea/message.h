@@ -98,10 +98,10 @@ int sea_message_receive_taken(sea_message message, void *buffer, size_t capacity
 
 /* How many bytes this rank uses now for messages that nobody has received, and the bound of it: 64 MiB, or what the
  * variable ONESEA_MESSAGE_MEMORY says (bytes; suffixes K, M, G), the same for all ranks of a job. Each rank that the
- * job may have, also one that may come (`onesea run --spawn`: 16 a node), has an equal share of the bound, and sends no
- * more than that ahead of receives. The envelopes of messages that stay with their senders count in *used, but are not
- * bounded by it, since a receive may be for the last of them: 160 bytes at most for each send that is not complete.
- * Either output may be NULL. */
+ * job may have has a share of the bound, one that may come (`onesea run --spawn`: 16 a node) a quarter of that of one
+ * from the start, and sends no more than that ahead of receives. The envelopes of messages that stay with their senders
+ * count in *used, but are not bounded by it, since a receive may be for the last of them: 160 bytes at most for each
+ * send that is not complete. Either output may be NULL. */
 int sea_message_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank, by the profile that the job loaded (`onesea

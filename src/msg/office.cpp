@@ -29,7 +29,8 @@ void office::open(core::engine_held_t)
     told_ = core::ends_told(core::engine_held);
     slot_ = core::own_slot();
     bound_ = message_memory();
-    share_ = bound_ / std::max(1u, header.rank_capacity);
+    shares_ = {bound_, header.world.load(std::memory_order_relaxed), header.rank_capacity};
+    share_ = shares_.of(me_);
     lane_eager_ = std::min<std::size_t>(lane_eager, header.tuning.of(path_kind::shm).eager_message);
     crowded_ = core::crowded();
     const bool alone = header.transport == shm::transport_choice::net;
@@ -137,22 +138,22 @@ void office::release(int source, std::size_t bytes)
     if (source == me_) {
         own_charged_ -= n;
     } else if (const unsigned slot = slot_of(source); slot != no_slot) {
-        release_lane(slot, bytes);
+        release_lane(slot, source, bytes);
     } else {
         remote &r = remote_of(source);
         r.released += n;
-        if (r.released - r.told < share_ / 4) return;
+        if (r.released - r.told < shares_.of(source) / 4) return;
         r.told = r.released;
         errands_.grants.push_back(source);
         work_.store(true, std::memory_order_relaxed);
     }
 }
 
-void office::release_lane(unsigned slot, std::size_t bytes)
+void office::release_lane(unsigned slot, int source, std::size_t bytes)
 {
     incoming_lane &l = lanes_[slot];
     l.released += charge(bytes);
-    if (l.released - l.told < share_ / 8) return;
+    if (l.released - l.told < shares_.of(source) / 8) return;
     l.told = l.released;
     l.in.control().released.store(l.told, std::memory_order_release);
 }
@@ -193,7 +194,7 @@ void office::arrive(request *r, unsigned slot, const pattern &what, const void *
         else if (n)
             copy_bytes(r->buffer, data, n);
         if (slot != no_slot)
-            release_lane(slot, bytes);
+            release_lane(slot, what.source, bytes);
         else
             release(what.source, bytes);
         return finish(*r, r->good_status());

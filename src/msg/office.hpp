@@ -37,6 +37,7 @@
 #include "core/node.hpp"
 #include "msg/letter.hpp"
 #include "msg/matcher.hpp"
+#include "msg/memory_shares.hpp"
 #include "msg/receive_table.hpp"
 #include "msg/send_row.hpp"
 #include "msg/settings.hpp"
@@ -163,7 +164,9 @@ class office {
     bool open_ = false;
     int me_ = -1;
     unsigned slot_ = 0;
-    std::size_t bound_ = 0, share_ = 0;
+    std::size_t bound_ = 0;
+    memory_shares shares_;
+    std::size_t share_ = 0;               // this rank's, of that of others
     std::size_t lane_eager_ = lane_eager; // as tuned
     bool crowded_ = false;
     unsigned first_ = 0, near_ = 0, offset_ = 0; // consecutive ranks of this node, and the slot of the first
@@ -288,7 +291,7 @@ class office {
     core::handle_state state_of(sea_op handle, request **r) const;
     core::handle_state state_after_look(sea_op handle);
     void release(int source, std::size_t bytes);
-    void release_lane(unsigned slot, std::size_t bytes);
+    void release_lane(unsigned slot, int source, std::size_t bytes);
     void keep(letter *l);
     void forget(letter *l);
     bool has_ended(int rank) const;

@@ -192,10 +192,10 @@ int MP_free(void *memory);
 int MP_set_timeout(double seconds);
 
 /* How many bytes this rank uses now for messages that nobody has received, and the bound of it (64 MiB, or the
- * environment variable ONESEA_MESSAGE_MEMORY). Each rank that the job may have, also one that may come (`onesea run
- * --spawn`: 16 a node), has an equal share of it, and sends no more than that ahead of receives. The envelopes of
- * messages that stay with their senders count in *used, but are not bounded by it: 160 bytes at most for each send that
- * is not complete. Either output may be NULL. */
+ * environment variable ONESEA_MESSAGE_MEMORY). Each rank that the job may have has a share of it, one that may come
+ * (`onesea run --spawn`: 16 a node) a quarter of that of one from the start, and sends no more than that ahead of
+ * receives. The envelopes of messages that stay with their senders count in *used, but are not bounded by it: 160 bytes
+ * at most for each send that is not complete. Either output may be NULL. */
 int MP_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank. It is measured by `onesea tune` and loaded
