@@ -9,9 +9,10 @@
 // messages of its source that are not received yet and that it wants, the first.
 //
 // Of 1000 messages 700 are of up to 64 bytes, 200 of up to 4 KB, 85 of up to 40 KB, 14 of up to 300 KB and one of up to
-// --most; with --rare N all but the first are N times as rare.
+// --most; with --rare N all but the first are N times as rare. With --medium N, N of 1000 are of up to 64 KB instead, of
+// which many in a row go from where they lie.
 //
-//   random_messages [--count N] [--most BYTES] [--rare N] [--seed N] [--window N] [--threads N]
+//   random_messages [--count N] [--most BYTES] [--rare N] [--medium N] [--seed N] [--window N] [--threads N]
 #include "common.hpp"
 
 #include <onesea/message.h>
@@ -31,7 +32,7 @@ constexpr int tags = 8, nobodys_tag = tags;        // the last is never sent
 constexpr std::uint64_t worth_telling = 1'000'000; // so many messages: tell how far it has come
 
 struct settings {
-    std::uint64_t count = 20000, most = 16u << 20, rare = 1, seed = 1, window = 24, threads = 1;
+    std::uint64_t count = 20000, most = 16u << 20, rare = 1, medium = 0, seed = 1, window = 24, threads = 1;
 };
 
 std::uint64_t mix(std::uint64_t x)
@@ -60,7 +61,8 @@ message message_of(const settings &s, std::uint64_t thread, int from, int to, st
 {
     const std::uint64_t pair = mix((s.seed * 64 + thread) * 1000003 + unsigned(from) * 1009u + unsigned(to));
     const std::uint64_t word = mix(pair + index), size = mix(word), kind = size % (1000 * s.rare);
-    const std::uint64_t most = kind < 1 ? s.most : kind < 15 ? 300000 : kind < 100 ? 40000 : kind < 300 ? 4096 : 64;
+    const bool medium = (word >> 40) % 1000 < s.medium;
+    const std::uint64_t most = medium ? 65536 : kind < 1 ? s.most : kind < 15 ? 300000 : kind < 100 ? 40000 : kind < 300 ? 4096 : 64;
     return {word, int((word >> 20) % tags), std::size_t(mix(size) % (std::min(most, s.most) + 1))};
 }
 
@@ -381,6 +383,7 @@ int main(int argc, char **argv)
                  {{"--count", &s.count},
                   {"--most", &s.most},
                   {"--rare", &s.rare, 1},
+                  {"--medium", &s.medium},
                   {"--seed", &s.seed},
                   {"--window", &s.window, 1},
                   {"--threads", &s.threads, 1}});
