@@ -9,8 +9,8 @@
 // messages of its source that are not received yet and that it wants, the first.
 //
 // Of 1000 messages 700 are of up to 64 bytes, 200 of up to 4 KB, 85 of up to 40 KB, 14 of up to 300 KB and one of up to
-// --most; with --rare N all but the first are N times as rare. With --medium N, N of 1000 are of up to 64 KB instead, of
-// which many in a row go from where they lie.
+// --most; with --rare N all but the first are N times as rare. With --medium N, N of 1000 are of up to 64 KB instead,
+// of which many in a row go from where they lie.
 //
 //   random_messages [--count N] [--most BYTES] [--rare N] [--medium N] [--seed N] [--window N] [--threads N]
 #include "common.hpp"
@@ -62,7 +62,12 @@ message message_of(const settings &s, std::uint64_t thread, int from, int to, st
     const std::uint64_t pair = mix((s.seed * 64 + thread) * 1000003 + unsigned(from) * 1009u + unsigned(to));
     const std::uint64_t word = mix(pair + index), size = mix(word), kind = size % (1000 * s.rare);
     const bool medium = (word >> 40) % 1000 < s.medium;
-    const std::uint64_t most = medium ? 65536 : kind < 1 ? s.most : kind < 15 ? 300000 : kind < 100 ? 40000 : kind < 300 ? 4096 : 64;
+    const std::uint64_t most = medium       ? 65536
+                               : kind < 1   ? s.most
+                               : kind < 15  ? 300000
+                               : kind < 100 ? 40000
+                               : kind < 300 ? 4096
+                                            : 64;
     return {word, int((word >> 20) % tags), std::size_t(mix(size) % (std::min(most, s.most) + 1))};
 }
 

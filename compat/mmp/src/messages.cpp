@@ -133,6 +133,15 @@ request *find(MP_request number, sea_op *op)
     return r != nullptr && request_table::operation_of(*r, number, op) ? r : nullptr;
 }
 
+// Of one that has ended at once. Onesea hears of the look, too, by the call that does nothing else: what is sent in a
+// row without one goes another way.
+int status_at_once(const request &r)
+{
+    int done;
+    sea_test(SEA_OP_NONE, &done);
+    return r.status;
+}
+
 int wait(const char *call, MP_request *number, double seconds, MP_status *about)
 {
     if (int status = running(call); status != MP_OK) return status;
@@ -140,8 +149,7 @@ int wait(const char *call, MP_request *number, double seconds, MP_status *about)
     sea_op op = SEA_OP_NONE;
     request *r = find(*number, &op);
     if (r == nullptr) return no_request(call, *number);
-    // Also where there is nothing to wait for: so it knows what is sent in a row, without a look between.
-    const int status = op == SEA_OP_NONE && r->status != SEA_OK ? r->status : sea_wait(op, seconds);
+    const int status = op == SEA_OP_NONE ? status_at_once(*r) : sea_wait(op, seconds);
     if (status == SEA_ERR_HANDLE) return no_request(call, *number); // another thread was faster
     if (status == SEA_ERR_TIMEOUT)
         return fail(MP_ERR_TIMEOUT, "%s: the request is not complete in the time given", call);
@@ -271,7 +279,7 @@ int MP_test(MP_request *number, int *done, MP_status *about)
     request *r = find(*number, &op);
     if (r == nullptr) return no_request("MP_test", *number);
     int complete = 1;
-    const int status = op == SEA_OP_NONE ? r->status : sea_test(op, &complete);
+    const int status = op == SEA_OP_NONE ? status_at_once(*r) : sea_test(op, &complete);
     if (status == SEA_ERR_HANDLE) return no_request("MP_test", *number);
     *done = complete;
     return complete != 0 ? finish("MP_test", *r, status, number, about) : MP_OK;
@@ -292,7 +300,7 @@ int MP_wait_any(MP_request *list, int n, int *index, MP_status *about)
         if (r == nullptr) return no_request("MP_wait_any", list[i]);
         if (ops[i] != SEA_OP_NONE) continue;
         *index = i;
-        return finish("MP_wait_any", *r, r->status, &list[i], about);
+        return finish("MP_wait_any", *r, status_at_once(*r), &list[i], about);
     }
     int which = -1;
     const int status = sea_wait_any(ops, n, &which, timeout());
