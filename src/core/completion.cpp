@@ -148,9 +148,9 @@ start_time when_to_start(operation *op)
     } else if (op->after != SEA_OP_NONE) {
         operation *before = e.operations.find(op->after);
         if (before && before->state != operation::phase::done) {
-            if (before->at_leisure) ask_for_end(before);
             before->dependents.push_back(op->index);
             wait_in_line(op);
+            if (before->at_leisure) ask_for_end(before);
             return start_time::later;
         }
         if (before && before->status != SEA_OK) {

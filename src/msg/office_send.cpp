@@ -252,6 +252,7 @@ bool office::has_room(const remote &r, std::size_t bytes) const
 bool office::goes_in_place(const parcel &p)
 {
     if (p.bytes < least_in_place || p.bytes > net_eager || slot_of(p.rank) != no_slot) return false;
+    if (!core::alive(p.rank)) return false;
     {
         guard held(lock_);
         remote &r = remote_of(p.rank);
