@@ -94,14 +94,7 @@ LONE_STEP(8366, sends_with_handles_to_a_rank_that_takes_nothing_are_open_and_end
 {
     REQUIRE(t.size == 2 && t.nodes == 2);
     t.sync();
-    if (t.rank == 1) {
-        leave(*t.shared);
-        t.shared->flags[2] = 1; // whoever is stopped while it opens the board's gate would wake nobody
-        for (;;) pause_for(30);
-    }
-    const int victim = t.shared->seats[1].pid.load();
-    while (t.shared->flags[2] == 0) pause_for(0.001);
-    stop_soon_killed(victim);
+    const int victim = stopped_victim(t);
     const auto data = filled(8192, 1);
     row open;
     for (int sent = 0; open.size() < 10; ++sent) {

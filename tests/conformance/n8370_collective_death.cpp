@@ -17,14 +17,7 @@ LONE_STEP(8370, a_broadcast_behind_operations_on_a_rank_that_is_killed_ends)
     static place *heap = new place(kind::heap, 64); // outlives the step
     const sea_addr there = t.exchange(heap->address())[1];
     t.sync();
-    if (t.rank == 1) {
-        leave(*t.shared);
-        t.shared->flags[2] = 1; // whoever is stopped while it opens the board's gate would wake nobody
-        for (;;) pause_for(30);
-    }
-    const int victim = t.shared->seats[1].pid.load();
-    while (t.shared->flags[2] == 0) pause_for(0.001);
-    stop_soon_killed(victim);
+    const int victim = stopped_victim(t);
     std::uint64_t word = 1;
     sea_opts o = SEA_OPTS_INIT;
     o.flags = SEA_NOWAIT;

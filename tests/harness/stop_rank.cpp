@@ -41,4 +41,18 @@ void stop_soon_killed(int pid)
     pause_for(0.3);
 }
 
+int stopped_victim(const run &t)
+{
+    std::atomic<std::uint64_t> &may_be_stopped = t.shared->flags[2]; // not before it is through the board's gate
+    if (t.rank == 1) {
+        leave(*t.shared);
+        may_be_stopped = 1;
+        for (;;) pause_for(30);
+    }
+    while (may_be_stopped == 0) pause_for(0.001);
+    const int victim = pid_of(t, 1);
+    stop_soon_killed(victim);
+    return victim;
+}
+
 } // namespace proof

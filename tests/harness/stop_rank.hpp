@@ -16,4 +16,7 @@ void let_go_on(const run &t, int rank);
 // until then answer.
 void stop_soon_killed(int pid);
 
+// Of a job of two. Rank 1 never comes back from here; for rank 0 it is stopped then: its process, to be killed.
+int stopped_victim(const run &t);
+
 } // namespace proof
