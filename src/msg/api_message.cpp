@@ -93,8 +93,9 @@ int send(sea_team team, int member, int tag, const void *data, std::size_t bytes
     if (int s = check_memory(function, data, bytes)) return s;
     if (bytes > PTRDIFF_MAX) return fail(SEA_ERR_INVALID, "{}: {} bytes are more than any memory has", function, bytes);
     parcel p{to.name, to.rank, tag, data, bytes};
-    p.in_place = opts && opts->op && the_office().goes_in_place(p);
-    if (!p.in_place && core::uncounted(opts)) {
+    const bool uncounted = core::uncounted(opts); // who waits for a counter asks for no end, so that would come late
+    p.in_place = uncounted && opts && opts->op && the_office().goes_in_place(p);
+    if (!p.in_place && uncounted) {
         const int s = the_office().send_eager(p);
         if (s != office::must_offer) {
             if (s == SEA_OK && opts && opts->op) *opts->op = SEA_OP_NONE;

@@ -61,6 +61,31 @@ void by_a_start_condition(const run &t, row &sends)
 void (*const ways[])(const run &, row &) = {by_waits, by_wait_all,   by_wait_any,
                                             by_tests, by_local_ends, by_a_start_condition};
 
+// Who waits for a counter looks at no handle.
+void counted_sends_end_at_once(run &t)
+{
+    const auto data = filled(8192, 1);
+    sea_counter ended;
+    CHECK_OK(sea_counter_set(&ended, 0));
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+        sea_op op = SEA_OP_NONE;
+        sea_opts o = with_handle(&op);
+        o.origin_counter = &ended;
+        CHECK_OK(sea_message_send(world, right_of(t), 3, data.data(), 8192, &o));
+        std::uint64_t now = 0;
+        CHECK_OK(sea_counter_get(&ended, &now));
+        CHECK_EQ(i, now);
+        CHECK_EQ(SEA_OP_NONE, op);
+    }
+    t.sync();
+    for (int i = 0; i < 20; ++i) {
+        std::vector<unsigned char> in(8192);
+        CHECK_OK(sea_message_receive(world, left_of(t), 3, in.data(), in.size(), nullptr, nullptr));
+        CHECK_DATA(in.data(), in.size(), 1);
+    }
+    t.sync();
+}
+
 } // namespace
 
 LONE_STEP(8365, sends_with_handles_need_no_receive_and_their_data_may_be_changed_when_they_have_ended)
@@ -88,6 +113,7 @@ LONE_STEP(8365, sends_with_handles_need_no_receive_and_their_data_may_be_changed
         t.sync();
     }
     CHECK(not_copied > 0);
+    counted_sends_end_at_once(t);
 }
 
 LONE_STEP(8366, sends_with_handles_to_a_rank_that_takes_nothing_are_open_and_end_with_its_death)
