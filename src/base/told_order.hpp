@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process may be what puts two threads of this one in order: the first has served it, and the second hears of
-// that from it. The thread sanitizer sees one process only and takes the two for a race. In its builds, who tells
-// another process something releases a word of this process before, and who hears of another process without the
-// engine lock (which all who serve hold) acquires it behind. In all others this is nothing.
+// Another process may be what puts two threads of this one in order: the first has told it something, and the second
+// hears of that from it. The thread sanitizer sees one process only and takes the two for a race. In its builds, who
+// tells another process something releases a word of this process before, and who hears of another process acquires it
+// behind; the engine lock alone does not do, since the short messages of collectives go and come without it. In all
+// others this is nothing.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

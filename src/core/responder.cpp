@@ -6,6 +6,7 @@
 // the origin has such a frame before it takes the request for executed.
 #include "base/copy.hpp"
 #include "base/log.hpp"
+#include "base/told_order.hpp"
 #include "base/wide_copy.hpp"
 #include "core/engine.hpp"
 #include "core/extents.hpp"
@@ -365,6 +366,7 @@ void engine_state::about_to_acknowledge()
 
 void engine_state::receive(int source, const frame &head, std::span<const std::byte> payload)
 {
+    another_process_told();
     if (raw && head.type != frame_type::put) raw->finish_gathered();
     switch (head.type) {
     case frame_type::put:
