@@ -3,6 +3,7 @@
 // which holds it, and reads what the first has written. Before base/told_order.hpp the thread sanitizer took that for a
 // race.
 #include "base/told_order.hpp"
+#include "core/engine.hpp"
 #include "core/job_of_one.hpp"
 
 #include <atomic>
