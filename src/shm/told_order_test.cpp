@@ -50,6 +50,7 @@ class ToldOrder : public testing::Test {
         const pid_t other = fork();
         ASSERT_GE(other, 0);
         if (other == 0) {
+            alarm(60); // it does not outlive a test that is ended
             while (!told(*ways_)) std::this_thread::yield();
             ways_->answer();
             _exit(0);
