@@ -75,6 +75,7 @@ struct request final : posted {
     std::size_t piece = 0;     // bytes, of that order
     shm::reader_shares shares; // open: its data comes in shares
     bool alone = false;        // the sender could not help
+    bool by_kernel = false;    // has copied some of it from process to process
     std::optional<way> comes;  // once it was chosen
     nanoseconds began = 0;     // to come by both; 0: it did not, or not all of it
 

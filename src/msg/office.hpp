@@ -32,6 +32,7 @@
 // a thread is looking at the lanes at this moment (slot::receiving).
 #pragma once
 
+#include "base/huge_pages.hpp"
 #include "coll/survivors.hpp"
 #include "core/internal.hpp"
 #include "core/node.hpp"
@@ -242,6 +243,7 @@ class office {
     };
     std::vector<held_up> aside_;   // fetches that wait for a sender that has long been at a share
     nanoseconds last_by_both_ = 0; // when all of a message had come so
+    huge_pages huge_pages_;        // private buffers that the kernel copies from and to
 
     using guard = std::lock_guard<spin_lock>;
 
@@ -317,7 +319,7 @@ class office {
 
     static constexpr std::size_t least_shared = 64 * 1024; // bytes: shorter ones are quicker copied by one
     int copy_here(request &r, std::size_t bytes);
-    int copy_by_kernel(const request &r, std::uint64_t from, void *to, std::size_t bytes);
+    int copy_by_kernel(request &r, std::uint64_t from, void *to, std::size_t bytes);
     void copy_mapped(request &r, int pieces);
     void fetch_here(request &r);
     static void wait_for(request &r);

@@ -35,10 +35,11 @@ int office::copy_here(request &r, std::size_t bytes)
     return s;
 }
 
-int office::copy_by_kernel(const request &r, std::uint64_t from, void *to, std::size_t bytes)
+int office::copy_by_kernel(request &r, std::uint64_t from, void *to, std::size_t bytes)
 {
     const unsigned slot = slot_of(r.source);
     const nanoseconds begin = now_ns();
+    r.by_kernel = true;
     const int s = core::copy_from_process(slot, from, to, bytes);
     if (s != SEA_OK || r.comes != way::kernel || bytes < std::min(r.wanted(), at_once)) return s;
     const nanoseconds time = (now_ns() - begin) * r.wanted() / bytes;
@@ -125,6 +126,7 @@ void office::end_fetch(core::engine_held_t held, request &r, int status)
         core::end_external(held, r.offer.id, of_data);
     else
         core::answer_external(held, r.source, r.offer.id, of_data);
+    if (r.by_kernel) huge_pages_.copied(r.buffer, r.wanted());
     guard inside(lock_);
     finish(r, status == SEA_OK ? r.good_status() : status);
 }

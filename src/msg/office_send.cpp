@@ -155,6 +155,7 @@ void office::offer(const parcel &p, std::uint64_t id)
         guard held(lock_);
         arrive_offer(me_, {p.team, me_, p.tag}, words);
     } else if (const auto slot = core::slot_of(p.rank)) {
+        if (!core::mapped_here(slot_, words.address, p.bytes)) huge_pages_.copied(p.data, p.bytes);
         offer_local(*slot, {lane_offer, p.tag, p.team, sizeof words, nullptr}, words);
     } else if (int s = offer_remote(p, words)) {
         core::end_external(core::engine_held, id, s);

@@ -115,6 +115,7 @@ void office::order(request &r)
     if (*r.comes == way::kernel) {
         auto *to = static_cast<std::byte *>(r.buffer) + r.fetched;
         r.shares = taking_.from.order_shares(r.offer.id, r.fetched, bytes, to);
+        r.by_kernel = true;
         return;
     }
     r.order = taking_.from.order(r.offer.id, r.fetched, bytes);

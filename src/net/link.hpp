@@ -56,6 +56,7 @@ struct datagram {
     bool bare = false;            // of which only the first has a header
     bool asks = false;            // for an acknowledgement
     bool lasting = false;         // its pieces stay as they are until it is acknowledged
+    bool alone = false;           // nothing else that lasts is under way to that peer; says nothing if it does not
 };
 
 inline constexpr path_tuning usual_tuning{};

@@ -97,7 +97,9 @@ TEST(link, builds_datagrams_that_stay_as_they_are_until_they_are_acknowledged)
         std::vector<std::vector<std::span<const std::byte>>> built;
         auto d = std::make_unique<datagram>();
         while (sender.build(now_ns(), d.get())) {
-            if (d->lasting) built.emplace_back(d->pieces.begin(), d->pieces.begin() + d->count);
+            EXPECT_TRUE(d->lasting);
+            EXPECT_EQ(d->alone, built.empty()) << "nothing is acknowledged yet";
+            built.emplace_back(d->pieces.begin(), d->pieces.begin() + d->count);
             std::ranges::fill(d->head, std::byte(0xee));
             std::ranges::fill(d->tail, std::byte(0xee));
         }

@@ -467,6 +467,7 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     // What the peer has read from here is dearer to write anew than a copy in the kernel, which has warm memory for it.
     result->lasting &= !b->parts.empty();
     if (result->lasting) keep_ends(result, b);
+    result->alone = in_flight_ < least_lent;
     b->tried = true;
     std::size_t charge = charge_of(result->bytes);
     if (in_flight_ == 0) probe_from_ = now;

@@ -14,7 +14,7 @@ std::unique_ptr<world> with_trains()
                                    std::array{&usual_tuning, &usual_tuning}, true);
 }
 
-struct counter final : sink {
+struct frame_counter final : sink {
     unsigned frames = 0;
     void receive(int, const frame &, std::span<const std::byte>) override { ++frames; }
 };
@@ -173,7 +173,7 @@ TEST(link, survives_the_loss_of_bare_trains)
 TEST(link, has_room_for_the_parts_of_the_bundle_that_all_others_wait_for)
 {
     ASSERT_TRUE(crypto_ready());
-    counter none, seen;
+    frame_counter none, seen;
     simnet net(1, {}, none, seen);
     net::link &l = net.at(1);
     const auto content = full_bundle(60'000);

@@ -168,10 +168,13 @@ int page_lender::send_all(int fd, std::span<const iovec> pieces, std::size_t byt
     return 0;
 }
 
-int page_lender::send(int fd, const endpoint *to, std::span<const iovec> pieces, std::size_t segment)
+int page_lender::send(int fd, const endpoint *to, std::span<const iovec> pieces, std::size_t segment, bool alone)
 {
     if (given_up_) return not_lent;
-    for (const iovec &p : pieces) huge_pages_.about_to_lend(p.iov_base, p.iov_len);
+    bool may_lend = true;
+    for (const iovec &p : pieces)
+        if (p.iov_len >= least_along) may_lend &= huge_pages_.may_lend(p.iov_base, p.iov_len, alone);
+    if (!may_lend) return not_lent;
     const std::size_t all = bytes_of(pieces);
     if (!to && !segment && pages_of(pieces) <= most_spliced && any_long(pieces) && all <= gso_bytes)
         return send_all(fd, pieces, all);

@@ -22,8 +22,8 @@
 // (datagram::lasting); what changes earlier has a wrong tag, is dropped, and goes again as a copy.
 #pragma once
 
+#include "base/huge_pages.hpp"
 #include "net/endpoint.hpp"
-#include "net/huge_pages.hpp"
 
 #include <span>
 #include <sys/uio.h>
@@ -40,9 +40,9 @@ class page_lender {
     page_lender &operator=(const page_lender &) = delete;
 
     // Sends pieces (at most most_pieces), the first of them short and one of them long, in datagrams of `segment`
-    // bytes, or as one (0). to: nullptr if the socket is connected. 0, an error of the socket, or not_lent. Nobody else
-    // may send through that socket meanwhile.
-    int send(int fd, const endpoint *to, std::span<const iovec> pieces, std::size_t segment = 0);
+    // bytes, or as one (0). to: nullptr if the socket is connected. alone: of what was lent to that peer before nothing
+    // is still out. 0, an error of the socket, or not_lent. Nobody else may send through that socket meanwhile.
+    int send(int fd, const endpoint *to, std::span<const iovec> pieces, std::size_t segment = 0, bool alone = false);
 
     bool given_up() const { return given_up_; } // the kernel does not do it here: send() says not_lent at once
 

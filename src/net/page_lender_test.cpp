@@ -2,17 +2,24 @@
 #include "net/page_lender.hpp"
 
 #include "base/pages.hpp"
+#include "huge_pages_here.hpp"
 #include "net/udp_socket.hpp"
 #include "onesea.h"
 
 #include <algorithm>
+#include <atomic>
+#include <climits>
 #include <cstdio>
 #include <gtest/gtest.h>
 #include <netinet/udp.h>
+#include <poll.h>
 #include <random>
+#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -275,6 +282,46 @@ TEST(page_lender, sends_nothing_of_what_failed_in_the_middle)
     EXPECT_FALSE(lender.given_up()) << "what goes well in between ends a row of failures";
     for (int i = 0; i < 4; ++i) EXPECT_EQ(lender.send(from.socket.fd, &to.where, refused, 100), page_lender::not_lent);
     EXPECT_TRUE(lender.given_up());
+}
+
+// Less than an area again and again, as a program does that waits after each message. On the processor that sends the
+// kernel still has the last datagrams when all were received.
+TEST(page_lender, gathers_in_huge_pages_what_goes_again_and_again_wherever_it_was_received)
+{
+    if (!kernel_lends()) GTEST_SKIP() << "a kernel before 6.5 may have to copy";
+    if (const std::string why = huge_pages_here::why_none(false); !why.empty()) GTEST_SKIP() << why;
+    const huge_pages_here::memory memory(false, 1);
+    constexpr std::size_t bytes = 15 * page_bytes, all = 2 * bytes; // for which the usual socket has room
+    std::byte *const part = memory.at + 100 * page_bytes;
+    bound_socket from, to;
+    ASSERT_EQ(connect(from.socket.fd, &to.where.any, to.where.size), 0);
+    std::atomic<unsigned> received{0};
+    std::jthread receiver([&] {
+        pollfd wait{to.socket.fd, POLLIN, 0};
+        while (poll(&wait, 1, 10'000) == 1 && to.receive().size() > 1) ++received;
+        received = UINT_MAX; // over, or lost
+    });
+    page_lender lender;
+    std::byte head[56] = {};
+    unsigned sent = 0, copied = 0;
+    for (std::size_t n = 0; n < (huge_pages::worth + 2) * huge_pages::area_bytes; n += all) {
+        for (std::size_t at = 0; at < all; at += bytes) {
+            const iovec pieces[] = {{head, sizeof head}, {part + at, bytes}};
+            const int error = lender.send(from.socket.fd, nullptr, pieces, 0, at == 0);
+            if (error == page_lender::not_lent && ++copied)
+                ASSERT_EQ(::writev(from.socket.fd, pieces, 2), ssize_t(bytes + sizeof head));
+            else
+                ASSERT_EQ(error, 0);
+            ++sent;
+        }
+        while (received < sent) std::this_thread::yield();
+    }
+    EXPECT_EQ(received, sent) << "none was lost";
+    EXPECT_EQ(::send(from.socket.fd, head, 1, 0), 1);
+    receiver.join();
+    EXPECT_EQ(copied, 1u);
+    EXPECT_EQ(huge_pages_here::kilobytes("AnonHugePages", memory.at), memory.bytes / 1024);
+    EXPECT_TRUE(memory.unharmed());
 }
 
 TEST(page_lender, gives_up_without_descriptors)

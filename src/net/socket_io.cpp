@@ -116,14 +116,14 @@ int socket_io::send_group(const endpoint &to, std::span<const datagram> group)
         return quick_send(fd, piece) >= 0 ? 0 : errno;
     }
     const std::span<iovec> pieces(send_pieces_.get(), as_iovecs(group, send_pieces_.get()));
-    if (group.size() == 1 && group[0].lasting && gso_) return send_lent(to, pieces, 0);
+    if (group.size() == 1 && group[0].lasting && gso_) return send_lent(to, pieces, 0, group[0].alone);
     return send_in_one(to, pieces, group.size() > 1 ? group[0].bytes : 0);
 }
 
-int socket_io::send_lent(const endpoint &to, std::span<iovec> pieces, std::size_t segment)
+int socket_io::send_lent(const endpoint &to, std::span<iovec> pieces, std::size_t segment, bool alone)
 {
     const bool express = is_express(to);
-    const int error = lender_.send(express ? express_.fd() : fd_, express ? nullptr : &to, pieces, segment);
+    const int error = lender_.send(express ? express_.fd() : fd_, express ? nullptr : &to, pieces, segment, alone);
     return error != page_lender::not_lent ? error : send_in_one(to, pieces, segment);
 }
 
@@ -133,7 +133,7 @@ int socket_io::send_bare_train(const endpoint &to, const datagram &packet)
     iovec pieces[most_pieces];
     const std::size_t count = as_iovecs({&packet, 1}, pieces);
     if (!gso_) return EOPNOTSUPP;
-    return packet.lasting ? send_lent(to, {pieces, count}, packet.train)
+    return packet.lasting ? send_lent(to, {pieces, count}, packet.train, packet.alone)
                           : send_in_one(to, {pieces, count}, packet.train);
 }
 

@@ -60,7 +60,7 @@ class socket_io final : public datagram_port {
     int send_group(const endpoint &to, std::span<const datagram> group);
     int send_train(const endpoint &to, const datagram &packet);
     int send_bare_train(const endpoint &to, const datagram &packet);
-    int send_lent(const endpoint &to, std::span<iovec> pieces, std::size_t segment);
+    int send_lent(const endpoint &to, std::span<iovec> pieces, std::size_t segment, bool alone);
     int send_in_one(const endpoint &to, std::span<iovec> pieces, std::size_t segment);
     void allow_fragments(bool v4);
 };
