@@ -128,7 +128,7 @@ const rival *best_peer_of(const figure &f)
     return best;
 }
 
-std::string json_line(const figure &f)
+std::string json_line(const figure &f, const setting &on)
 {
     using json = nlohmann::ordered_json;
     json against = json::array();
@@ -146,7 +146,8 @@ std::string json_line(const figure &f)
                        {"target", f.target},    {"secure", f.secure},    {"bytes", f.bytes},
                        {"ranks", f.ranks},      {"metric", f.metric},    {"median", rounded(f.median)},
                        {"min", rounded(f.min)}, {"max", rounded(f.max)}, {"p99", rounded(f.p99)},
-                       {"runs", f.runs},        {"against", against}};
+                       {"runs", f.runs},        {"machine", on.machine}, {"trained", on.trained},
+                       {"against", against}};
     return line.dump();
 }
 

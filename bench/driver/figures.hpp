@@ -82,7 +82,12 @@ bool more_is_better(std::string_view metric);
 const rival *floor_of(const figure &f);
 const rival *best_peer_of(const figure &f);
 
+struct setting { // what figures were measured on
+    std::string machine;
+    bool trained = false; // the library
+};
+
 // One line of JSON, without the newline.
-std::string json_line(const figure &f);
+std::string json_line(const figure &f, const setting &on);
 
 } // namespace bench

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/options.hpp"
 
+#include "driver/machine.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -50,6 +52,11 @@ int try_to_write_in(const std::string &folder)
     return error;
 }
 
+std::string setting_line(const setting &on)
+{
+    return fmt::format("\nmeasured on {}, with a library that is {}trained\n", on.machine, on.trained ? "" : "not ");
+}
+
 } // namespace
 
 bool options::wants_case(const std::string &name) const { return wanted(cases, name); }
@@ -84,9 +91,10 @@ void publish(const std::vector<figure> &figures, const options &o, const std::st
              const std::function<std::vector<std::pair<std::string, std::string>>()> &pictures,
              const std::function<std::string(const std::vector<figure> &)> &for_people)
 {
+    const setting on{machine_text(), ONESEA_TRAINED};
     std::string lines;
-    for (const auto &f : figures) lines += json_line(f) + '\n';
-    const std::string shown = o.json ? lines : for_people(figures);
+    for (const auto &f : figures) lines += json_line(f, on) + '\n';
+    const std::string shown = o.json ? lines : for_people(figures) + setting_line(on);
     const bool good = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
     const int error = errno;
     if (!o.out.empty()) {

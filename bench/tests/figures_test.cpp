@@ -69,7 +69,7 @@ TEST(figures, ratio_of_turns_is_the_median_of_what_was_measured_in_the_same_turn
     compare(f, {"mpich", "peer", ""}, series.find(other));
     EXPECT_DOUBLE_EQ(f.against[0].ratio, 1);
     EXPECT_DOUBLE_EQ(f.against[0].turn_ratio, 0.5);
-    EXPECT_EQ(nlohmann::json::parse(json_line(f))["against"][0]["turn_ratio"], 0.5);
+    EXPECT_EQ(nlohmann::json::parse(json_line(f, {}))["against"][0]["turn_ratio"], 0.5);
 
     const auto half = scaled(series.find(other), 0.5);
     ASSERT_EQ(half.size(), 4u);
@@ -90,7 +90,7 @@ TEST(figures, a_rival_that_was_in_no_turn_has_no_ratio_of_turns)
     summarise(f, *series.find(ours));
     compare(f, {"mpich", "peer", ""}, series.find(other));
     EXPECT_EQ(f.against[0].turn_ratio, 0);
-    EXPECT_FALSE(nlohmann::json::parse(json_line(f))["against"][0].contains("turn_ratio"));
+    EXPECT_FALSE(nlohmann::json::parse(json_line(f, {}))["against"][0].contains("turn_ratio"));
     EXPECT_NE(table({f}).find("0.50\n"), std::string::npos);
 }
 
@@ -137,13 +137,16 @@ TEST(figures, of_ways_to_do_the_same_only_the_best_stands_beside_a_figure)
 
 TEST(figures, json_line_has_the_documented_fields_in_order_and_no_newline)
 {
-    const std::string line = json_line(some_figure());
+    const std::string line = json_line(some_figure(), {"a processor, Linux", true});
     EXPECT_EQ(line.find('\n'), std::string::npos);
     const auto parsed = nlohmann::ordered_json::parse(line);
     std::vector<std::string> names;
     for (const auto &[name, value] : parsed.items()) names.push_back(name);
-    EXPECT_EQ(names, (std::vector<std::string>{"bench", "case", "path", "target", "secure", "bytes", "ranks", "metric",
-                                               "median", "min", "max", "p99", "runs", "against"}));
+    EXPECT_EQ(names,
+              (std::vector<std::string>{"bench", "case", "path", "target", "secure", "bytes", "ranks", "metric",
+                                        "median", "min", "max", "p99", "runs", "machine", "trained", "against"}));
+    EXPECT_EQ(parsed["machine"], "a processor, Linux");
+    EXPECT_EQ(parsed["trained"], true);
     EXPECT_EQ(parsed["median"], 5.2);
     EXPECT_EQ(parsed["bytes"], 8);
     EXPECT_FALSE(parsed["against"][0].contains("version"));
@@ -159,7 +162,7 @@ TEST(figures, a_rival_has_the_median_of_its_runs_tails_beside_that_of_their_medi
     compare(f, {"udp_rtt", "floor", ""}, &floor);
     EXPECT_EQ(floor_of(f)->median, 5);
     EXPECT_EQ(floor_of(f)->p99, 11);
-    const auto parsed = nlohmann::json::parse(json_line(f));
+    const auto parsed = nlohmann::json::parse(json_line(f, {}));
     EXPECT_EQ(parsed["against"][0]["p99"], 11);
     EXPECT_EQ(parsed["against"][0]["ratio"], 2);
 }

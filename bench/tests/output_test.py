@@ -17,7 +17,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 FIELDS = ["bench", "case", "path", "target", "secure", "bytes", "ranks", "metric", "median", "min", "max", "p99", "runs",
-          "against"]
+          "machine", "trained", "against"]
 METRICS = {"latency_us", "rate_mops", "bandwidth_gbs", "time_s", "memory_bytes"}
 # --quick leaves out what there is no time for: a busy machine must not make it so here.
 # `start` asks for nothing in particular and would go on to jobs of many ranks.
@@ -30,6 +30,7 @@ def check_figure(line, name):
     assert list(figure) == FIELDS, f"fields are {list(figure)}"
     assert figure["bench"] == name and figure["metric"] in METRICS, line
     secure = figure["case"].split("_")[0] if name == "cipher" else "auth"
+    assert re.search(r"processors?, .*Linux [\d.]+$", figure["machine"]) and isinstance(figure["trained"], bool), line
     assert figure["path"] in ("shm", "net", "cable") and figure["secure"] == secure, line
     assert 0 < figure["min"] <= figure["median"] <= figure["max"] and figure["p99"] > 0 and figure["runs"] >= 1, line
     for rival in figure["against"]:
