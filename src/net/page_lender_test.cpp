@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
-#include <cstdio>
 #include <gtest/gtest.h>
 #include <netinet/udp.h>
 #include <poll.h>
@@ -18,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
-#include <sys/utsname.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -78,13 +76,7 @@ bytes_of joined(std::span<const iovec> pieces)
     return all;
 }
 
-bool kernel_lends()
-{
-    utsname name{};
-    int major = 0, minor = 0;
-    return uname(&name) == 0 && std::sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
-           (major > 6 || (major == 6 && minor >= 5));
-}
+bool kernel_lends() { return !huge_pages_here::kernel_before(6, 5); }
 
 } // namespace
 

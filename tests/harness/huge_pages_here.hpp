@@ -69,14 +69,18 @@ inline std::string chosen_in(const char *file)
     return from == std::string::npos ? "" : line.substr(from + 1, line.find(']') - from - 1);
 }
 
+inline bool kernel_before(int major, int minor)
+{
+    utsname u{};
+    int is_major = 0, is_minor = 0;
+    if (uname(&u) != 0 || std::sscanf(u.release, "%d.%d", &is_major, &is_minor) != 2) return true;
+    return is_major < major || (is_major == major && is_minor < minor);
+}
+
 // Why the kernel need not gather anything; empty: it has to. Shared memory it may refuse where it is given none.
 inline std::string excuse(bool shared)
 {
-    utsname u{};
-    uname(&u);
-    int major = 0, minor = 0;
-    std::sscanf(u.release, "%d.%d", &major, &minor);
-    if (major < 6 || (major == 6 && minor < 1)) return "a kernel before 6.1";
+    if (kernel_before(6, 1)) return "a kernel before 6.1";
     const std::string chosen = chosen_in(shared ? "shmem_enabled" : "enabled");
     if (chosen.empty()) return "a kernel without huge pages";
     return chosen == "never" || chosen == "deny" ? "huge pages are switched off: " + chosen : "";
