@@ -4,9 +4,9 @@
 // out of the same memory become up to a fifth faster between nodes, up to a half inside one.
 //
 // An area is 2 MB of memory, aligned, as one huge page holds them. It is gathered when enough of it was used to be
-// worth the work, which is about a millisecond, and all its pages are there, so that none is allocated for it. And when
-// nobody seems to refer to them, since the kernel gathers no others. What cannot be gathered, for whatever reason,
-// stays as it is. Deliberately not done: what is in huge pages is not taken apart.
+// worth the work, which is about a millisecond, and all its pages are there, so that none is allocated for it (but for
+// such as were only read). And when nobody seems to refer to them, since the kernel gathers no others. What cannot be
+// gathered, for whatever reason, stays as it is. Deliberately not done: what is in huge pages is not taken apart.
 //
 // Copied memory is referred to while it is copied. Lent memory is until its receiver has it and the kernel lets go of
 // it, so its time comes before another pass, where all of an area is lent in order; else where nothing that was lent is
