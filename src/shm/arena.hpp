@@ -28,7 +28,7 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 13;
+inline constexpr std::uint32_t arena_version = 14;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t lane_cells = 1024;     // of a cache line; per ordered pair of local ranks
 inline constexpr std::size_t short_lane_cells = 16; // of the lane for collectives
@@ -75,8 +75,9 @@ struct alignas(64) slot {
     std::atomic<std::uint32_t> raw_open;             // 1: others may access all memory of the process
     std::atomic<std::uint64_t> heap_at;              // where its heap is in its process; set in sea_init
     alignas(64) std::atomic<std::uint32_t> sleeping; // 0, or what its doorbell is to be rung after, as below
-    alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64]; // bit s: slot s put something in its ring to here
-    alignas(64) std::atomic<std::uint64_t> lanes[max_slots / 64];   // bit s: slot s has used its lane to here
+    alignas(64) std::atomic<std::uint64_t> pending[max_slots / 64];  // bit s: slot s put something in its ring to here
+    alignas(64) std::atomic<std::uint64_t> attended[max_slots / 64]; // bit s: it looks there anyway; not set above then
+    alignas(64) std::atomic<std::uint64_t> lanes[max_slots / 64];    // bit s: slot s has used its lane to here
     alignas(64) std::atomic<std::uint64_t> short_lanes[max_slots / 64]; // the same of its short lane
     alignas(64) std::atomic<std::uint32_t> receiving; // threads that look at the lanes to here all the time now
     std::atomic<std::uint32_t> offered;               // 1: somebody did not wake it since it was receiving

@@ -46,6 +46,20 @@ TEST(RingTest, refuses_when_full_and_takes_again_after_consuming)
     EXPECT_TRUE(push(s->whole, n, 0, 1000));
 }
 
+TEST(RingTest, frees_room_while_a_long_batch_is_taken)
+{
+    auto s = std::make_unique<ring_storage>();
+    ring producer(s->control, s->data, ring_bytes);
+    std::uint64_t n = 0;
+    while (push(producer, n, 0, 1000)) ++n;
+    std::uint64_t more = 0;
+    s->whole.consume(int(n), [&](const frame &f, auto) {
+        if (f.id == n / 2 && push(producer, n, 0, 1000)) ++more;
+    });
+    EXPECT_EQ(more, 1u);
+    EXPECT_EQ(s->whole.consume(INT_MAX, [&](const frame &f, auto) { EXPECT_EQ(f.id, n); }), 1);
+}
+
 TEST(RingTest, tells_what_was_executed_only_when_published)
 {
     auto s = std::make_unique<ring_storage>();

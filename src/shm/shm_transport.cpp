@@ -5,6 +5,10 @@
 // producer, so that its notices are always in the other ring first; and the producer takes in that ring before it looks
 // at what was executed.
 //
+// Attention: whose records came lately is looked at in every round, so that they are seen as soon as they are there;
+// the others set a bit beside (slot::pending). Who looks no more says so, and looks once more; the producer looks at
+// what is said behind its record. One of them sees the other, as below.
+//
 // Sleeping: a process that goes to sleep sets slot::sleeping and looks once more; whoever gives it work looks at the
 // flag afterwards. Both sides have a full barrier in between, so that one of them sees the other.
 #include "shm/shm_transport.hpp"
@@ -22,6 +26,10 @@ namespace onesea::shm {
 namespace {
 
 constexpr int records_per_poll = 64; // from one peer, so that a fast one does not keep others waiting
+constexpr std::size_t most_attended = 8;
+constexpr std::uint64_t attention_span = 1000; // rounds without anything, after which another may have the place
+
+std::uint64_t bit_of(unsigned slot) { return std::uint64_t(1) << (slot % 64); }
 
 } // namespace
 
@@ -88,17 +96,20 @@ shm_transport::peer &shm_transport::peer_at(unsigned s)
     return *peers_[s];
 }
 
-void shm_transport::mark_pending(unsigned to)
+void shm_transport::announce(unsigned to)
 {
-    auto &word = arena_.slot_at(to).pending[own_ / 64];
-    std::uint64_t bit = std::uint64_t(1) << (own_ % 64);
-    if (!(word.load(std::memory_order_seq_cst) & bit)) word.fetch_or(bit, std::memory_order_seq_cst);
+    slot &there = arena_.slot_at(to);
+    const std::uint64_t bit = bit_of(own_);
+    if (!(there.attended[own_ / 64].load(std::memory_order_seq_cst) & bit)) {
+        auto &word = there.pending[own_ / 64];
+        if (!(word.load(std::memory_order_seq_cst) & bit)) word.fetch_or(bit, std::memory_order_seq_cst);
+    }
     ring_if_asleep(to, asleep_for_messages);
 }
 
 bool shm_transport::is_pending(unsigned from) const
 {
-    return arena_.slot_at(own_).pending[from / 64].load(std::memory_order_seq_cst) >> (from % 64) & 1;
+    return arena_.slot_at(own_).pending[from / 64].load(std::memory_order_seq_cst) & bit_of(from);
 }
 
 // Wakes the rank of a slot if it sleeps as deeply as that; see slot::sleeping.
@@ -177,7 +188,7 @@ bool shm_transport::push_queued(peer &p)
         if (m.done) p.in_ring.push_back({p.to.position(), m.done});
         p.queued.pop_front();
     }
-    if (pushed) mark_pending(p.slot);
+    if (pushed) announce(p.slot);
     return pushed;
 }
 
@@ -228,7 +239,39 @@ bool shm_transport::progress_sending()
     return any;
 }
 
-bool shm_transport::poll(nanoseconds)
+// From now on its ring is looked at in every round, if there is a place or one of whom nothing has come for long gives
+// up its own. What that one put in its ring while it still saw itself attended is pending, then.
+void shm_transport::attend(unsigned from)
+{
+    slot &mine = arena_.slot_at(own_);
+    if (mine.attended[from / 64].load(std::memory_order_relaxed) & bit_of(from)) return;
+    if (attended_.size() < most_attended) {
+        attended_.push_back({});
+    } else {
+        const auto idlest = std::ranges::min_element(attended_, {}, &attention::heard);
+        if (rounds_ - idlest->heard < attention_span) return;
+        const unsigned other = idlest->slot;
+        mine.attended[other / 64].fetch_and(~bit_of(other), std::memory_order_seq_cst);
+        if (!peers_[other]->from.empty()) mine.pending[other / 64].fetch_or(bit_of(other), std::memory_order_seq_cst);
+        std::swap(*idlest, attended_.back());
+    }
+    attended_.back() = {from, rounds_};
+    mine.attended[from / 64].fetch_or(bit_of(from), std::memory_order_seq_cst);
+}
+
+bool shm_transport::consume_attended()
+{
+    bool any = false;
+    ++rounds_;
+    for (attention &a : attended_) {
+        if (peers_[a.slot]->from.empty()) continue;
+        a.heard = rounds_;
+        any |= consume_from(a.slot, records_per_poll);
+    }
+    return any;
+}
+
+bool shm_transport::consume_pending()
 {
     bool any = false;
     slot &mine = arena_.slot_at(own_);
@@ -239,10 +282,17 @@ bool shm_transport::poll(nanoseconds)
         for (; bits; bits &= bits - 1) {
             unsigned from = w * 64 + unsigned(std::countr_zero(bits));
             any |= consume_from(from, records_per_poll);
-            if (!peers_[from]->from.empty())
-                mine.pending[w].fetch_or(std::uint64_t(1) << (from % 64), std::memory_order_seq_cst);
+            if (!peers_[from]->from.empty()) mine.pending[w].fetch_or(bit_of(from), std::memory_order_seq_cst);
+            attend(from);
         }
     }
+    return any;
+}
+
+bool shm_transport::poll(nanoseconds)
+{
+    bool any = consume_attended();
+    any |= consume_pending();
     if (!sending_.empty()) any |= progress_sending();
     return any;
 }
@@ -255,6 +305,8 @@ bool shm_transport::arm(bool for_memory)
     mine.sleeping.store(for_memory ? asleep_for_memory : asleep_for_messages, std::memory_order_seq_cst);
     for (unsigned w = 0; w < (arena_.header().slots + 63) / 64; ++w)
         if (mine.pending[w].load(std::memory_order_seq_cst)) return false;
+    for (const attention &a : attended_)
+        if (!peers_[a.slot]->from.empty()) return false;
     for (unsigned s : sending_) {
         peer &p = *peers_[s];
         if (!p.in_ring.empty() && p.in_ring.front().end <= p.to.executed()) return false;

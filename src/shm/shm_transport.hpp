@@ -87,14 +87,23 @@ class shm_transport final : public transport {
     std::vector<std::unique_ptr<peer>> peers_; // by slot, made at first contact
     std::vector<bool> gone_;                   // by slot
     std::vector<unsigned> sending_;            // slots with records not yet executed
+    struct attention {
+        unsigned slot;
+        std::uint64_t heard; // the round in which something was there last
+    };
+    std::vector<attention> attended_; // whose rings are looked at in every round
+    std::uint64_t rounds_ = 0;
 
     peer &peer_at(unsigned slot);
     bool push_queued(peer &p);
     bool settle(peer &p, std::uint64_t executed);
     bool progress_sending();
     bool consume_from(unsigned from, int limit);
-    void mark_pending(unsigned to);
+    void announce(unsigned to);
     bool is_pending(unsigned from) const;
+    void attend(unsigned from);
+    bool consume_attended();
+    bool consume_pending();
     class pin;
     int copy_private(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write);
     int copy_registered(unsigned slot, std::uint64_t offset, void *local, std::size_t bytes, bool write) const;
