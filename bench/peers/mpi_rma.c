@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     size_t room = largest(argc, argv, 7);
     void *memory;
     p.buffer = malloc(room);
-    memset(p.buffer, 0, room);
+    memset(p.buffer, 1, room); /* not 0: compilers make of that pages that nobody wrote, which are all the same one */
     MPI_Win_allocate((MPI_Aint)room, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &p.window);
     memset(memory, 0, room);
     MPI_Barrier(MPI_COMM_WORLD);
