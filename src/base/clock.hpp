@@ -20,10 +20,15 @@ inline constexpr nanoseconds never = std::numeric_limits<nanoseconds>::max();
 
 // The time when so many seconds are over. -1.0 (SEA_FOREVER) never are; others below 0 are of a time that has just
 // passed.
-inline nanoseconds deadline_after(double seconds, nanoseconds now = now_ns())
+inline bool is_for_ever(double seconds) { return seconds == -1.0 || seconds > 1e9; }
+inline nanoseconds deadline_after(double seconds, nanoseconds now)
 {
-    if (seconds == -1.0 || seconds > 1e9) return never;
+    if (is_for_ever(seconds)) return never;
     return seconds > 0 ? now + nanoseconds(seconds * 1e9) : now;
+}
+inline nanoseconds deadline_after(double seconds) // most wait for ever, and need no clock
+{
+    return is_for_ever(seconds) ? never : deadline_after(seconds, now_ns());
 }
 
 } // namespace onesea
