@@ -16,9 +16,9 @@ near_post &the_near_post()
     return *p;
 }
 
-std::optional<unsigned> near_post::slot_near(int rank) const
+unsigned near_post::slot_near(int rank) const
 {
-    if (core::node_arena().header().transport == shm::transport_choice::net) return std::nullopt;
+    if (core::node_arena().header().transport == shm::transport_choice::net) return shm::no_slot;
     return core::slot_of(rank);
 }
 
@@ -43,23 +43,23 @@ void near_post::close()
 bool near_post::send(int rank, const envelope &e, const void *data, std::size_t bytes)
 {
     if (bytes > most_bytes) return false;
-    const auto slot = slot_near(rank);
-    if (!slot) return false;
+    const unsigned slot = slot_near(rank);
+    if (slot == shm::no_slot) return false;
     std::byte whole[sizeof e + most_bytes];
     std::memcpy(whole, &e, sizeof e);
     if (bytes > 0) std::memcpy(whole + sizeof e, data, bytes);
     {
         std::lock_guard held(out_mutex_);
-        if (!out_[*slot].push({1, 0, 0, sizeof e + bytes, whole})) return false;
+        if (!out_[slot].push({1, 0, 0, sizeof e + bytes, whole})) return false;
     }
-    auto &senders = core::node_arena().slot_at(*slot).short_lanes[core::own_slot() / 64];
+    auto &senders = core::node_arena().slot_at(slot).short_lanes[core::own_slot() / 64];
     const std::uint64_t me = std::uint64_t(1) << (core::own_slot() % 64);
     if (!(senders.load(std::memory_order_relaxed) & me)) senders.fetch_or(me, std::memory_order_seq_cst);
     core::count_message(rank, bytes);
     full_fence();
     // Only who waits is woken: for one that computes it lies where it will look.
-    if (core::node_arena().slot_at(*slot).sleeping.load(std::memory_order_seq_cst) >= shm::asleep_for_memory)
-        core::knock(*slot, shm::asleep_for_memory);
+    if (core::node_arena().slot_at(slot).sleeping.load(std::memory_order_seq_cst) >= shm::asleep_for_memory)
+        core::knock(slot, shm::asleep_for_memory);
     return true;
 }
 
@@ -84,8 +84,8 @@ bool near_post::take(unsigned slot, mailbox &mail, context_id *of)
 
 bool near_post::take_from(int rank, mailbox &mail, context_id *of)
 {
-    const auto slot = slot_near(rank);
-    return slot && take(*slot, mail, of);
+    const unsigned slot = slot_near(rank);
+    return slot != shm::no_slot && take(slot, mail, of);
 }
 
 bool near_post::take_any(mailbox &mail, context_id *of)

@@ -21,7 +21,7 @@ class near_post {
 
     void open();
     void close();
-    bool is_near(int rank) const { return slot_near(rank).has_value(); }
+    bool is_near(int rank) const { return slot_near(rank) != shm::no_slot; }
 
     // Any thread. False: the rank is not near, or there is no room; nothing was sent.
     bool send(int rank, const envelope &e, const void *data, std::size_t bytes);
@@ -34,7 +34,7 @@ class near_post {
     std::vector<shm::short_lane_writer> out_; // by slot
     std::vector<shm::short_lane_reader> in_;
 
-    std::optional<unsigned> slot_near(int rank) const;
+    unsigned slot_near(int rank) const;
     bool take(unsigned slot, mailbox &mail, context_id *of);
 };
 

@@ -8,7 +8,7 @@ namespace onesea::core {
 
 const shm::arena &node_arena() { return engine().arena; }
 unsigned own_slot() { return engine().slot; }
-std::optional<unsigned> slot_of(int rank) { return engine().shm->slot_of(rank); }
+unsigned slot_of(int rank) { return engine().shm->slot_of(rank); }
 void knock(unsigned slot, std::uint32_t needs) { engine().shm->ring_if_asleep(slot, needs); }
 bool crowded() { return engine().sleep.oversubscribed; }
 

@@ -7,14 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace onesea::core {
 
 const shm::arena &node_arena();
 unsigned own_slot();
-// The slot of a rank that is reached through shared memory, this one among them.
-std::optional<unsigned> slot_of(int rank);
+// The slot of a rank that is reached through shared memory, this one among them; shm::no_slot for others.
+unsigned slot_of(int rank);
 // Wakes the rank of a slot if it sleeps as deeply as that; see shm::asleep_for_messages.
 void knock(unsigned slot, std::uint32_t needs);
 // More ranks than cores: spinning takes the core from who could do the work.

@@ -72,12 +72,12 @@ void add_row(const pair_row &row, sea_pair_stats *stats)
     stats->round_trip_max_us = double(trips.longest) / 1e3;
 }
 
-[[gnu::noinline]] pair_row &first_row(int rank, std::optional<unsigned> slot)
+[[gnu::noinline]] pair_row &first_row(int rank, unsigned slot)
 {
     auto &e = engine();
     pair_row &row = e.counts->row_of(rank);
-    if (slot)
-        e.local_rows[*slot].store(&row, std::memory_order_release);
+    if (slot != shm::no_slot)
+        e.local_rows[slot].store(&row, std::memory_order_release);
     else
         e.peer_of(rank).row = &row;
     return row;
@@ -93,8 +93,8 @@ int check_who(const char *function)
 int count(int rank, count_word pair_counts::*what, std::uint64_t bytes_out, std::uint64_t bytes_in)
 {
     auto &e = engine();
-    const auto slot = e.shm->slot_of(rank);
-    pair_row *row = slot ? e.local_rows[*slot].load(std::memory_order_acquire) : e.peer_of(rank).row;
+    const unsigned slot = e.shm->slot_of(rank);
+    pair_row *row = slot != shm::no_slot ? e.local_rows[slot].load(std::memory_order_acquire) : e.peer_of(rank).row;
     pair_counts &counts = (row ? *row : first_row(rank, slot)).counts;
     ++(counts.*what);
     if (bytes_out) counts.bytes_out += bytes_out;

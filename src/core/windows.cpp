@@ -27,15 +27,16 @@ void open_window(int rank)
 {
     auto &e = engine();
     std::int32_t &owner = e.counts->owners()[std::size_t(rank) & (table.size() - 1)];
-    const auto slot = e.shm->slot_of(rank);
-    if (!slot || owner != 0) return; // two ranks of one place: the second takes the way through the library
+    const unsigned slot = e.shm->slot_of(rank);
+    if (slot == shm::no_slot || owner != 0)
+        return; // two ranks of one place: the second takes the way through the library
     const shm::heap *heap = e.shm->heap_of(rank);
     owner = rank + 1;
     sea_window_ &w = entry_of(rank);
     w.last = heap->capacity() - 8;
     w.memory = reinterpret_cast<char *>(e.shm->heap_memory(rank));
     w.live = heap->live();
-    w.asleep = &e.arena.slot_at(*slot).sleeping;
+    w.asleep = &e.arena.slot_at(slot).sleeping;
     __atomic_store_n(&w.start, std::uint64_t(rank) << SEA_OFFSET_BITS, __ATOMIC_RELEASE);
 }
 

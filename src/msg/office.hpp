@@ -171,12 +171,12 @@ class office {
     std::size_t lane_eager_ = lane_eager; // as tuned
     bool crowded_ = false;
     unsigned first_ = 0, near_ = 0, offset_ = 0; // consecutive ranks of this node, and the slot of the first
-    static constexpr unsigned no_slot = ~0u;
+    static constexpr unsigned no_slot = shm::no_slot;
     // The slot of a rank of this node, its own among them; no_slot: it is of another one.
     unsigned slot_of(int rank) const
     {
         const unsigned i = unsigned(rank) - first_;
-        return i < near_ ? offset_ + i : core::slot_of(rank).value_or(no_slot);
+        return i < near_ ? offset_ + i : core::slot_of(rank);
     }
 
     spin_lock lock_;

@@ -174,10 +174,10 @@ void office::gone(int rank, int status)
     if (!open_) return;
     {
         guard held(lock_);
-        if (const auto slot = core::slot_of(rank)) {
-            stage_.reader_gone(*slot);
-            drain(*slot, INT_MAX, nullptr);
-            if (neighbours_[*slot]) neighbours_[*slot]->stuck.clear();
+        if (const unsigned slot = slot_of(rank); slot != no_slot) {
+            stage_.reader_gone(slot);
+            drain(slot, INT_MAX, nullptr);
+            if (neighbours_[slot]) neighbours_[slot]->stuck.clear();
         } else if (status != SEA_ERR_DEAD || remotes_.contains(rank)) { // a job may lose a million ranks
             remote &r = remote_of(rank);
             r.broken = status;

@@ -129,17 +129,17 @@ void office::announce(unsigned slot, bool is_offer, bool crowded_lane)
 
 void office::send(core::engine_held_t held, const parcel &p, std::uint64_t id)
 {
-    const auto slot = p.rank == me_ ? std::nullopt : core::slot_of(p.rank);
+    const unsigned slot = p.rank == me_ ? no_slot : slot_of(p.rank);
     int s = must_offer;
     if (p.rank == me_)
         s = send_self(p);
     else if (!core::alive(p.rank))
         s = SEA_ERR_DEAD;
-    else if (!slot)
+    else if (slot == no_slot)
         s = p.in_place ? send_in_place(held, p, id) : send_remote(held, p);
     else if (p.bytes <= lane_eager_)
-        s = send_local(*slot, p);
-    if (s == lane_full) s = send_late(*slot, p);
+        s = send_local(slot, p);
+    if (s == lane_full) s = send_late(slot, p);
     if (s == must_offer || s == share_used)
         offer(p, id);
     else if (s != under_way)
@@ -154,9 +154,9 @@ void office::offer(const parcel &p, std::uint64_t id)
     if (p.rank == me_) {
         guard held(lock_);
         arrive_offer(me_, {p.team, me_, p.tag}, words);
-    } else if (const auto slot = core::slot_of(p.rank)) {
+    } else if (const unsigned slot = slot_of(p.rank); slot != no_slot) {
         if (!core::mapped_here(slot_, words.address, p.bytes)) huge_pages_.copied(p.data, p.bytes);
-        offer_local(*slot, {lane_offer, p.tag, p.team, sizeof words, nullptr}, words);
+        offer_local(slot, {lane_offer, p.tag, p.team, sizeof words, nullptr}, words);
     } else if (int s = offer_remote(p, words)) {
         core::end_external(core::engine_held, id, s);
     }

@@ -35,6 +35,7 @@ inline constexpr std::size_t short_lane_cells = 16; // of the lane for collectiv
 inline constexpr std::size_t heap_granule = 64;
 inline constexpr std::uint64_t max_heap_bytes = std::uint64_t(1) << 37; // granules are counted in 32 bits
 inline constexpr unsigned max_slots = 1024;                             // ranks of one node
+inline constexpr unsigned no_slot = ~0u;
 
 enum class secure_mode : std::uint32_t { off = 0, auth = 1, encrypt = 2 };
 enum class transport_choice : std::uint32_t { automatic = 0, shm = 1, net = 2 };

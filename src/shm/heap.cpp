@@ -229,13 +229,16 @@ bool heap::contains(std::uint64_t offset, std::uint64_t bytes) const
 {
     std::uint64_t size = capacity();
     if (offset >= size || bytes > size - offset) return false;
-    std::uint64_t first = offset / heap_granule;
-    if (mark_at(live_ + first) == 0) return false;
-    if (bytes == 0) return true;
-    std::uint64_t last = (offset + bytes - 1) / heap_granule;
+    return bytes ? in_one_allocation(live_, offset, bytes) : mark_at(live_ + offset / heap_granule) != 0;
+}
+
+bool heap::in_one_allocation(const unsigned char *live, std::uint64_t offset, std::uint64_t bytes)
+{
+    const std::uint64_t first = offset / heap_granule, last = (offset + bytes - 1) / heap_granule;
+    if (mark_at(live + first) == 0) return false;
     // all granules behind the first continue the same allocation: they are equal to each other and to rest_mark
     if (last == first) return true;
-    const unsigned char *rest = live_ + first + 1;
+    const unsigned char *rest = live + first + 1;
     return mark_at(rest) == rest_mark && all_alike(rest, last - first);
 }
 

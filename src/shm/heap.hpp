@@ -40,6 +40,8 @@ class heap {
 
     // True if offset .. offset + bytes lies inside one allocation. No lock.
     bool contains(std::uint64_t offset, std::uint64_t bytes) const;
+    // The same by what live() gave, of one byte or more inside the capacity.
+    static bool in_one_allocation(const unsigned char *live, std::uint64_t offset, std::uint64_t bytes);
 
     // Offset of the first allocation that starts there or behind, 0 if none does.
     std::uint64_t next(std::uint64_t offset);

@@ -17,21 +17,21 @@ neighbours::neighbours(const arena &a, unsigned own_slot, bool only_self)
     for (unsigned s = offset_; s < offset_ + starters_; ++s) heaps_[s].emplace(a.heap_meta(s));
 }
 
-std::optional<unsigned> neighbours::late_slot_of(int rank) const
+unsigned neighbours::late_slot_of(int rank) const
 {
     const unsigned known = late_known_.load(std::memory_order_acquire);
     for (unsigned i = 0; i < known; ++i)
         if (late_[i] == rank) return starters_ + i;
     const arena_header &h = arena_.header();
     if (unsigned(rank) >= h.ranks.load(std::memory_order_acquire) || arena_.ranks().node(rank) != h.node)
-        return std::nullopt;
+        return no_slot;
     return learn(rank);
 }
 
-std::optional<unsigned> neighbours::learn(int rank) const
+unsigned neighbours::learn(int rank) const
 {
     std::lock_guard lock(mutex_);
-    std::optional<unsigned> found;
+    unsigned found = no_slot;
     for (unsigned i = 0; i < late_.size(); ++i) {
         const unsigned slot = starters_ + i;
         const int theirs = arena_.slot_at(slot).rank.load(std::memory_order_acquire);

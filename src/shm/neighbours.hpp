@@ -18,10 +18,10 @@ class neighbours {
     // only_self: no other rank is reached.
     neighbours(const arena &a, unsigned own_slot, bool only_self);
 
-    std::optional<unsigned> slot_of(int rank) const // nullopt: it is no rank of this node
+    unsigned slot_of(int rank) const // no_slot: it is no rank of this node
     {
         if (unsigned i = unsigned(rank) - unsigned(first_); i < starters_) return offset_ + i;
-        return only_self_ || unsigned(rank) < world_ ? std::nullopt : late_slot_of(rank);
+        return only_self_ || unsigned(rank) < world_ ? no_slot : late_slot_of(rank);
     }
     heap &heap_at(unsigned slot) const { return *heaps_[slot]; } // of a slot that slot_of() has given
 
@@ -36,8 +36,8 @@ class neighbours {
     mutable std::mutex mutex_;                       // of learning
     mutable std::vector<std::optional<heap>> heaps_; // by slot
 
-    std::optional<unsigned> late_slot_of(int rank) const;
-    std::optional<unsigned> learn(int rank) const;
+    unsigned late_slot_of(int rank) const;
+    unsigned learn(int rank) const;
 };
 
 } // namespace onesea::shm

@@ -61,7 +61,7 @@ struct shm_transport::peer {
 shm_transport::shm_transport(const arena &a, unsigned own_slot, bool only_self, sink &to)
     : arena_(a), own_(own_slot), own_rank_(a.slot_at(own_slot).rank), tuning_(a.header().tuning.of(path_kind::shm)),
       sink_(to), own_segments_(a.segments(own_slot)), neighbours_(a, own_slot, only_self),
-      own_heap_(neighbours_.heap_at(*slot_of(own_rank_))), own_heap_memory_(a.heap_data(own_slot)),
+      own_heap_(neighbours_.heap_at(slot_of(own_rank_))), own_heap_memory_(a.heap_data(own_slot)),
       peers_(a.header().slots), gone_(a.header().slots)
 {
 }
@@ -73,18 +73,18 @@ std::uint32_t shm_transport::capabilities() const
     return capability::native_put | capability::native_get | capability::native_atomic;
 }
 
-bool shm_transport::reach(int rank) const { return slot_of(rank).has_value(); }
+bool shm_transport::reach(int rank) const { return slot_of(rank) != no_slot; }
 
 heap *shm_transport::heap_of(int rank) const
 {
-    const auto s = slot_of(rank);
-    return s ? &neighbours_.heap_at(*s) : nullptr;
+    const unsigned s = slot_of(rank);
+    return s != no_slot ? &neighbours_.heap_at(s) : nullptr;
 }
 
 std::byte *shm_transport::heap_memory(int rank) const
 {
-    const auto s = slot_of(rank);
-    return s ? arena_.heap_data(*s) : nullptr;
+    const unsigned s = slot_of(rank);
+    return s != no_slot ? arena_.heap_data(s) : nullptr;
 }
 
 shm_transport::peer &shm_transport::peer_at(unsigned s)
@@ -124,8 +124,8 @@ void shm_transport::ring_if_asleep(unsigned s, std::uint32_t needs)
 
 void shm_transport::wake(int rank)
 {
-    const auto s = slot_of(rank);
-    if (s && *s != own_) ring_if_asleep(*s, asleep_for_memory);
+    const unsigned s = slot_of(rank);
+    if (s != no_slot && s != own_) ring_if_asleep(s, asleep_for_memory);
 }
 
 void shm_transport::wake_owner(const void *memory)
@@ -138,7 +138,7 @@ void shm_transport::wake_owner(const void *memory)
 
 void shm_transport::send(int rank, const outgoing &message)
 {
-    peer &p = peer_at(*slot_of(rank));
+    peer &p = peer_at(slot_of(rank));
     if (gone_[p.slot]) {
         if (message.done) message.done->settled(message.done, SEA_ERR_DEAD);
         return;
@@ -325,15 +325,15 @@ void shm_transport::disarm()
 
 void shm_transport::peer_gone(int rank, bool cleanly)
 {
-    const auto s = slot_of(rank);
-    if (!s) return;
-    gone_[*s] = true;
+    const unsigned s = slot_of(rank);
+    if (s == no_slot) return;
+    gone_[s] = true;
     // Of one that was never heard its rings are looked at only if it has sent something last: each look at a page that
     // nobody has touched costs the node one, and a long-lived job loses many ranks.
-    if (!peers_[*s] && !is_pending(*s)) return;
-    peer &p = peer_at(*s);
+    if (!peers_[s] && !is_pending(s)) return;
+    peer &p = peer_at(s);
     std::uint64_t executed = p.to.executed();
-    consume_from(*s, INT_MAX);
+    consume_from(s, INT_MAX);
     settle(p, executed);
     int status = cleanly ? SEA_OK : SEA_ERR_DEAD;
     auto in_ring = std::exchange(p.in_ring, {});
@@ -347,7 +347,7 @@ bool shm_transport::idle() const { return sending_.empty(); }
 
 int shm_transport::put(int rank, std::uint64_t offset, const void *from, std::size_t bytes)
 {
-    unsigned s = *slot_of(rank);
+    unsigned s = slot_of(rank);
     if (offset >= segments_from) return copy_private(s, offset, const_cast<void *>(from), bytes, true);
     if (!neighbours_.heap_at(s).contains(offset, bytes)) return SEA_ERR_ADDRESS;
     copy_plain(arena_.heap_data(s) + offset, from, bytes);
@@ -356,7 +356,7 @@ int shm_transport::put(int rank, std::uint64_t offset, const void *from, std::si
 
 int shm_transport::get(int rank, std::uint64_t offset, void *to, std::size_t bytes)
 {
-    unsigned s = *slot_of(rank);
+    unsigned s = slot_of(rank);
     if (offset >= segments_from) return copy_private(s, offset, to, bytes, false);
     if (!neighbours_.heap_at(s).contains(offset, bytes)) return SEA_ERR_ADDRESS;
     copy_plain(to, arena_.heap_data(s) + offset, bytes);
@@ -394,7 +394,7 @@ int shm_transport::copy_private(unsigned s, std::uint64_t offset, void *local, s
 // Heaps and registered memory are reached as quickly piece by piece.
 int shm_transport::copy_pieces(int rank, std::span<const piece> pieces, bool write, std::size_t *bad)
 {
-    const unsigned s = *slot_of(rank);
+    const unsigned s = slot_of(rank);
     for (const piece &p : pieces)
         if (!(p.position & raw_space)) return not_native;
     if (s == own_) return not_native;
@@ -468,7 +468,7 @@ bool shm_transport::nobody_copies(std::vector<bool> *passed) const
 int shm_transport::atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, int width, std::uint64_t operand,
                           std::uint64_t compare, std::uint64_t *old)
 {
-    unsigned s = *slot_of(rank);
+    unsigned s = slot_of(rank);
     std::byte *word = nullptr;
     std::optional<pin> pinned;
     if (offset & raw_space) {

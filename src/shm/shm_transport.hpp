@@ -60,8 +60,8 @@ class shm_transport final : public transport {
     // is mapped in this one: if it lies in its heap. Else nullptr.
     std::byte *shared_place(unsigned slot, std::uint64_t position, std::size_t bytes) const;
 
-    // [any] The slot of a rank that is reached.
-    std::optional<unsigned> slot_of(int rank) const { return neighbours_.slot_of(rank); }
+    // [any] The slot of a rank, no_slot if it is not reached.
+    unsigned slot_of(int rank) const { return neighbours_.slot_of(rank); }
 
     // [any] By which number the system knows the process of a slot here; 0: not at all, or not yet.
     int pid_of(unsigned slot) const;
