@@ -30,6 +30,13 @@ inline bool may_end_in_call(const sea_opts *opts)
                      opts->target_counter == SEA_NULL && opts->after == SEA_OP_NONE);
 }
 
+// And who is to be told can be.
+inline bool tells_in_call(const sea_opts *opts)
+{
+    const auto bits = [](const sea_counter *c) { return reinterpret_cast<std::uintptr_t>(c); };
+    return may_end_in_call(opts) && (!opts || (bits(opts->origin_counter) | bits(opts->remote_counter)) % 8 == 0);
+}
+
 // And who wants to hear of its end has a handle, or waits in the call.
 inline bool uncounted(const sea_opts *opts)
 {

@@ -429,9 +429,13 @@ using namespace onesea::core;
 int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *opts)
 try {
     if (opts && (opts->flags & SEA_JOIN)) return join_put(target, source, bytes, opts);
-    if (plain(opts) &&
-        (quick_word(target, source, bytes) == SEA_OK || quick_put(place_of(target), source, bytes, opts) == SEA_OK))
+    if (plain(opts)) {
+        if (near_put(target, source, bytes) == SEA_OK || quick_put(place_of(target), source, bytes, opts) == SEA_OK)
+            return SEA_OK;
+    } else if (tells_in_call(opts) && near_put(target, source, bytes) == SEA_OK) {
+        tell_ended(opts);
         return SEA_OK;
+    }
     if (int s = check_started("sea_put")) return s;
     return core::put("sea_put", place_for(target, bytes, opts), source, bytes, opts);
 } catch (const std::bad_alloc &) {
@@ -463,6 +467,10 @@ try {
 
 int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts)
 try {
+    if (tells_in_call(opts) && near_get(target, source, bytes) == SEA_OK) {
+        tell_ended(opts);
+        return SEA_OK;
+    }
     if (int s = check_started("sea_get")) return s;
     return core::get("sea_get", target, place_for(source, bytes, opts), bytes, opts);
 } catch (const std::bad_alloc &) {

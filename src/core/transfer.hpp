@@ -52,8 +52,10 @@ void remember_carrier(int rank);
 int quick_put(place target, const void *source, std::size_t bytes, const sea_opts *opts);
 // With SEA_JOIN: begins an operation, or joins one.
 int join_put(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts);
-// As the inlined path of 8 bytes, from which options keep a call.
-int quick_word(sea_addr target, const void *source, std::size_t bytes);
+// Small ones from and to heaps of the node, as the inlined path does with 8 bytes; with options that let the operation
+// end in the call.
+int near_put(sea_addr target, const void *source, std::size_t bytes);
+int near_get(void *target, sea_addr source, std::size_t bytes);
 
 // The greatest address of raw space; user memory ends far below.
 inline constexpr std::uint64_t raw_end = std::uint64_t(1) << 62;
