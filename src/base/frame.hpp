@@ -19,7 +19,8 @@ enum class frame_type : std::uint8_t {
     value,   // answer to a fetching atomic and to alloc: payload: u64
     am,      // aux: handler number; payload: u32 header bytes, u32 zero, u64 counter, header padded to 8, data. With
              // `untold` it may be a part of that: position: where it belongs; `id` names the message, `last` ends it
-    am_long, // as am, but instead of data: u64 data bytes; the target pulls them from the origin's operation `id`
+    am_long, // as am, but instead of data: u64 data bytes, which the target pulls from the origin's operation `id`;
+             // inside a node also u64 address, from which it copies them
     pull,    // position: the origin's operation, whose data is wanted whole; id: the asker's; payload: as get
     copy,    // position: source offset here; payload: u64 target address, u64 length, u64 position of the counter there
              // (0: none); answered by done

@@ -33,6 +33,7 @@ struct handler_task {
     std::vector<std::byte> bytes; // message: header (padded to 8), then data
     std::size_t header_bytes = 0;
     std::size_t data_bytes = 0;
+    std::uint64_t data_at = 0;             // of a rank of the node: where in its process
     sea_am_complete_fn complete = nullptr; // completion
     void *buffer = nullptr;
     void *argument = nullptr;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Active messages. What is eager travels with its data: in one frame, or between nodes in several of an `am`, which the
 // target puts together (the only kind of frame that is larger than a datagram and not executed piece by piece). Longer
-// data stays at the origin until the header handler has said where it goes; then the target pulls it straight there.
+// data stays at the origin until the header handler has said where it goes; then the target pulls it straight there, or
+// copies it from process to process inside a node.
 // Every message is answered by `done` when its handlers have returned, but those of the library that nobody hears the
 // end of (send_untold).
 //
 //   payload of am, am_long:  | u32 header bytes | u32 0 | u64 counter | header, padded to 8 | data, or u64 bytes |
+//   behind the bytes, inside a node: | u64 address of the data in the origin's process |
 //   counter: position of the target counter at the target, 0: none
 #include "base/copy.hpp"
+#include "core/node.hpp"
 #include "core/transfer.hpp"
 
 #include <algorithm>
@@ -67,12 +70,12 @@ void start_message(operation *op, const sending &s, bool ordered, place counter)
     m.prefix_bytes = begin.length;
     const bool fits = t->fits_frame(s.rank, m.prefix_bytes + s.data_bytes);
     const bool eager = s.data_bytes == 0 || (s.data_bytes <= t->tuning(s.rank).eager && (fits || goes_in_frames(t)));
-    std::uint64_t long_bytes = s.data_bytes;
+    const std::uint64_t bytes_and_place[2] = {s.data_bytes, reinterpret_cast<std::uint64_t>(s.data)};
     m.head.type = eager ? frame_type::am : frame_type::am_long;
     m.head.flags = ordered ? frame_flags::ordered : std::uint8_t(0);
     m.head.aux = std::uint16_t(s.id);
-    m.payload = eager ? s.data : &long_bytes;
-    m.bytes = eager ? s.data_bytes : sizeof long_bytes;
+    m.payload = eager ? s.data : bytes_and_place;
+    m.bytes = eager ? s.data_bytes : goes_in_frames(t) ? 8 : sizeof bytes_and_place;
     m.ordered = ordered;
     if (eager && !fits) { // it stays as long as the operation
         m.payload = op->copies.emplace_back(begin.with(s.data, s.data_bytes)).get();
@@ -215,6 +218,41 @@ void *run_message_handlers(const handler_queue::entry &handler, handler_task &ta
     return place;
 }
 
+void run_completion(locked &lock, handler_task &task)
+{
+    if (task.complete && task.status == SEA_OK)
+        outside(lock, [&] { task.complete(task.source, task.buffer, task.data_bytes, task.argument); });
+    answer(task, task.status);
+}
+
+int copy_from_origin(unsigned slot, const handler_task &task, std::size_t from, std::size_t bytes)
+{
+    auto *to = static_cast<std::byte *>(task.buffer) + from;
+    const std::byte *mapped = mapped_here(slot, task.data_at + from, bytes);
+    if (!mapped) return copy_from_process(slot, task.data_at + from, to, bytes);
+    copy_bytes(to, mapped, bytes);
+    return SEA_OK;
+}
+
+// The data of a message from a rank of the node, piece by piece, between which others may have the lock. False: that is
+// no way here, and nothing has been done.
+bool fetch_inside_node(locked &lock, handler_task &task)
+{
+    constexpr std::size_t piece = 256 * 1024;
+    const unsigned slot = task.data_at ? slot_of(task.source) : shm::no_slot;
+    if (slot == shm::no_slot) return false;
+    for (std::size_t done = 0; done < task.data_bytes && task.status == SEA_OK;) {
+        if (done) outside(lock, [] {});
+        // Who was told of its end may have given the buffer back.
+        const std::size_t bytes = std::min(piece, task.data_bytes - done);
+        const int s = engine().route(task.source) ? copy_from_origin(slot, task, done, bytes) : SEA_ERR_DEAD;
+        if (s == not_native && done == 0) return false;
+        task.status = s == not_native ? SEA_ERR_ACCESS : s;
+        done += bytes;
+    }
+    return true;
+}
+
 void run_message(locked &lock, handler_task &task)
 {
     auto &e = engine();
@@ -223,15 +261,9 @@ void run_message(locked &lock, handler_task &task)
     if (task.pulls && task.ordered) e.handlers.stall(task.source);
     outside(lock, [&] { task.buffer = run_message_handlers(handler, task); });
     if (!task.pulls || !task.buffer) return answer(task, SEA_OK);
+    if (fetch_inside_node(lock, task)) return run_completion(lock, task);
     task.what = handler_task::kind::completion;
     pull(std::move(task));
-}
-
-void run_completion(locked &lock, handler_task &task)
-{
-    if (task.complete && task.status == SEA_OK)
-        outside(lock, [&] { task.complete(task.source, task.buffer, task.data_bytes, task.argument); });
-    answer(task, task.status);
 }
 
 // Fetches the data of a call, if there is room for it.
@@ -317,8 +349,9 @@ void receive_message(int source, const frame &head, std::span<const std::byte> p
     if (payload.size() >= sizeof sizes) std::memcpy(&sizes, payload.data(), sizeof sizes);
     std::size_t body = sizeof sizes + pad(sizes.header_bytes);
     bool is_long = head.type == frame_type::am_long;
+    const std::size_t behind = slot_of(source) == shm::no_slot ? 8 : 16; // of a long one
     if (payload.size() < sizeof sizes || sizes.header_bytes > SEA_AM_HEADER_MAX || payload.size() < body ||
-        head.aux >= am_id_end || (is_long && payload.size() != body + 8))
+        head.aux >= am_id_end || (is_long && payload.size() != body + behind))
         return send_done(source, head.id, SEA_ERR_INTERNAL);
     const auto header = payload.subspan(sizeof sizes, sizes.header_bytes);
     const call_fn call = engine().handlers.table[head.aux].call;
@@ -340,6 +373,7 @@ void receive_message(int source, const frame &head, std::span<const std::byte> p
     task.header_bytes = sizes.header_bytes;
     task.data_bytes = payload.size() - body;
     if (is_long) std::memcpy(&task.data_bytes, payload.data() + body, 8);
+    if (is_long && behind > 8) std::memcpy(&task.data_at, payload.data() + body + 8, 8);
     task.bytes.assign(payload.begin(), payload.end());
     if (call) return pull_for_call(std::move(task));
     engine().handlers.push(std::move(task));

@@ -54,7 +54,7 @@ class older_opts {
 // shared.
 STEP(778, counter_of_a_receive_that_blocks_wakes_the_neighbour_in_whose_heap_it_lies)
 {
-    if (t.size != 2 || sea_node_of(0) != sea_node_of(1)) return;
+    if (t.size != 2 || sea_node_of(0) != sea_node_of(1) || !t.local(1 - t.rank)) return;
     struct shared {
         sea_counter counter;
         double added;

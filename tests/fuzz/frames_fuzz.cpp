@@ -162,12 +162,14 @@ void bound_counter(const frame &head, std::byte *payload)
 // Collectives store what comes early, and tell when there is no memory for it; the sanitizer calls such sizes an error.
 void bound_early_data(const frame &head, std::byte *payload)
 {
-    std::uint64_t claimed = 0;
-    if (head.type != frame_type::am_long || head.aux < SEA_AM_IDS || head.length < sizeof claimed) return;
-    std::byte *at = payload + head.length - sizeof claimed;
-    std::memcpy(&claimed, at, sizeof claimed);
-    claimed &= 0xfffff;
-    std::memcpy(at, &claimed, sizeof claimed);
+    if (head.type != frame_type::am_long || head.aux < SEA_AM_IDS) return;
+    for (const std::size_t from_end : {8, 16}) { // behind it is an address, inside a node
+        std::uint64_t claimed = 0;
+        if (head.length < from_end) return;
+        std::memcpy(&claimed, payload + head.length - from_end, sizeof claimed);
+        claimed &= 0xfffff;
+        std::memcpy(payload + head.length - from_end, &claimed, sizeof claimed);
+    }
 }
 
 } // namespace

@@ -253,7 +253,7 @@ std::vector<std::uint64_t> run::exchange(std::uint64_t mine)
 std::vector<int> run::peers() const
 {
     std::vector<int> some;
-    for (int distance : {0, 1, size / 2, size - 1}) {
+    for (int distance : {0, 1, size / 2, size - size / 2, size - 1}) { // whoever has me is mine
         int other = (rank + distance) % size;
         if (std::find(some.begin(), some.end(), other) == some.end()) some.push_back(other);
     }
