@@ -295,6 +295,8 @@ bool inside_handler();                  // of this thread: what it waits for mus
 void started();
 // It leaves much to be moved that does not go without this process.
 void leave_long_transfer();
+// Lets others at the lock, and at the core if it is crowded, between two rounds of a spin or parts of a long copy.
+void breathe(locked &lock);
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap = never);
 // The same with a ready() that is quick and changes nothing: it is also looked at while what arrives is taken in.

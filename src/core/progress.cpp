@@ -65,7 +65,8 @@ class sleeper_for_all {
     sleeper_for_all &operator=(const sleeper_for_all &) = delete;
 };
 
-// Lets others at the lock, and at the core if it is crowded, between two rounds of a spin.
+} // namespace
+
 void breathe(locked &lock)
 {
     auto &s = engine().sleep;
@@ -76,6 +77,8 @@ void breathe(locked &lock)
         __builtin_ia32_pause();
     lock.lock();
 }
+
+namespace {
 
 void note_wait(nanoseconds began, nanoseconds now)
 {

@@ -11,9 +11,6 @@
 // is open to them as long as nobody waits for more than its own end: once something starts after it, or after all, or a
 // fence covers it, later puts are to begin another.
 #include "core/transfer.hpp"
-#include "shm/native.hpp"
-
-#include <cstring>
 
 namespace onesea::core {
 namespace {
@@ -34,17 +31,6 @@ bool may_join(const operation *op, const peer &p, place target, const void *sour
     return op->open && op->state == operation::phase::active && op->status == SEA_OK && op->epoch == p.epoch &&
            op->joined < most_joined && op->dependents.empty() && engine().waiting_for_all == 0 && p.carrier &&
            under_way(p) < most_unfinished && source && bytes - 1 < quick_limit && in_reach(target, bytes);
-}
-
-// Where live heap memory of this node is mapped here, if that is found as quickly as by the inlined path.
-std::byte *near_memory(sea_addr address, std::size_t bytes)
-{
-    if (bytes - 1 >= quick_limit) return nullptr;
-    const sea_window_ &w = sea_fast_.windows[(address >> SEA_OFFSET_BITS) & sea_fast_.mask];
-    const std::uint64_t offset = address - __atomic_load_n(&w.start, __ATOMIC_ACQUIRE);
-    if (offset > w.last || bytes > w.last + 8 - offset) return nullptr;
-    if (!shm::heap::in_one_allocation(w.live, offset, bytes)) return nullptr;
-    return reinterpret_cast<std::byte *>(w.memory + offset);
 }
 
 // The rest of what small puts have in common; `done` is counted by the caller.
@@ -130,42 +116,6 @@ void quick_refused(place target, int status)
     leave_to_fence(
         target.rank, status, SEA_ERROR_PUT,
         fmt::format("rank {} refused a put to {}: {}", target.rank, position_text(target), sea_strerror(status)));
-}
-
-int near_put(sea_addr target, const void *source, std::size_t bytes)
-{
-    if (!source) return not_native;
-    if (bytes == 8) {
-        sea_window_ *window;
-        std::uint64_t *word, value;
-        if (!sea_fast_word_(target, &window, &word)) return not_native;
-        std::memcpy(&value, source, sizeof value);
-        __atomic_store_n(word, value, __ATOMIC_RELAXED);
-        sea_fast_count_(&window->puts);
-        return SEA_OK;
-    }
-    std::byte *to = near_memory(target, bytes);
-    if (!to) return not_native;
-    shm::copy_plain(to, source, bytes);
-    return count(rank_of(target), &pair_counts::puts, bytes, 0);
-}
-
-int near_get(void *target, sea_addr source, std::size_t bytes)
-{
-    if (!target) return not_native;
-    if (bytes == 8) {
-        sea_window_ *window;
-        std::uint64_t *word;
-        if (!sea_fast_word_(source, &window, &word)) return not_native;
-        const std::uint64_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
-        std::memcpy(target, &value, sizeof value);
-        sea_fast_count_(&window->gets);
-        return SEA_OK;
-    }
-    const std::byte *from = near_memory(source, bytes);
-    if (!from) return not_native;
-    shm::copy_plain(target, from, bytes);
-    return count(rank_of(source), &pair_counts::gets, 0, bytes);
 }
 
 int quick_put(place target, const void *source, std::size_t bytes, const sea_opts *opts)

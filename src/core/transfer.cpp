@@ -7,6 +7,7 @@
 #include "base/wide_copy.hpp"
 #include "core/engine.hpp"
 #include "core/extents.hpp"
+#include "core/windows.hpp"
 
 #include <algorithm>
 #include <new>
@@ -430,9 +431,9 @@ int sea_put(sea_addr target, const void *source, size_t bytes, const sea_opts *o
 try {
     if (opts && (opts->flags & SEA_JOIN)) return join_put(target, source, bytes, opts);
     if (plain(opts)) {
-        if (near_put(target, source, bytes) == SEA_OK || quick_put(place_of(target), source, bytes, opts) == SEA_OK)
+        if (window_put(target, source, bytes) || quick_put(place_of(target), source, bytes, opts) == SEA_OK)
             return SEA_OK;
-    } else if (tells_in_call(opts) && near_put(target, source, bytes) == SEA_OK) {
+    } else if (tells_in_call(opts) && window_put(target, source, bytes)) {
         tell_ended(opts);
         return SEA_OK;
     }
@@ -467,7 +468,7 @@ try {
 
 int sea_get(void *target, sea_addr source, size_t bytes, const sea_opts *opts)
 try {
-    if (tells_in_call(opts) && near_get(target, source, bytes) == SEA_OK) {
+    if (tells_in_call(opts) && window_get(target, source, bytes)) {
         tell_ended(opts);
         return SEA_OK;
     }

@@ -47,15 +47,11 @@ void tell_ended(const sea_opts *opts);
 // Puts to that rank may be quick from now on, if it is reached by messages.
 void remember_carrier(int rank);
 
-// quick.cpp; the first and the last with plain options only: SEA_OK if the put was made without an operation;
+// quick.cpp; the first with plain options only: SEA_OK if the put was made without an operation;
 // not_native: the long way, which also finds what is wrong.
 int quick_put(place target, const void *source, std::size_t bytes, const sea_opts *opts);
 // With SEA_JOIN: begins an operation, or joins one.
 int join_put(sea_addr target, const void *source, std::size_t bytes, const sea_opts *opts);
-// Small ones from and to heaps of the node, as the inlined path does with 8 bytes; with options that let the operation
-// end in the call.
-int near_put(sea_addr target, const void *source, std::size_t bytes);
-int near_get(void *target, sea_addr source, std::size_t bytes);
 
 // The greatest address of raw space; user memory ends far below.
 inline constexpr std::uint64_t raw_end = std::uint64_t(1) << 62;

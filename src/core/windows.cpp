@@ -2,9 +2,11 @@
 #include "core/windows.hpp"
 
 #include "core/engine.hpp"
+#include "core/transfer.hpp"
 #include "shm/native.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 namespace onesea::core {
@@ -17,6 +19,17 @@ sea_window_ closed{nowhere, 0, nullptr, nullptr, 0, 0, 0, nullptr};
 
 // In the page of this process, so that what the inlined path counts is seen there.
 std::span<sea_window_> table;
+
+// Where live memory is mapped; nullptr: it is of no window, or long. What is longer has time for the way without.
+char *place_in_window(sea_addr address, std::size_t bytes)
+{
+    constexpr std::size_t most = 1024;
+    if (bytes - 1 >= most) return nullptr;
+    const sea_window_ &w = sea_fast_.windows[(address >> SEA_OFFSET_BITS) & sea_fast_.mask];
+    const std::uint64_t offset = address - __atomic_load_n(&w.start, __ATOMIC_ACQUIRE);
+    if (offset > w.last || bytes > w.last + 8 - offset) return nullptr;
+    return shm::heap::in_one_allocation(w.live, offset, bytes) ? w.memory + offset : nullptr;
+}
 
 sea_window_ &entry_of(int rank) { return table[std::size_t(rank) & (table.size() - 1)]; }
 
@@ -68,6 +81,44 @@ void close_windows()
 {
     sea_fast_.mask = 0;
     sea_fast_.windows = &closed;
+}
+
+bool window_put(sea_addr target, const void *source, std::size_t bytes)
+{
+    if (!source) return false;
+    if (bytes == 8) {
+        sea_window_ *window;
+        std::uint64_t *word, value;
+        if (!sea_fast_word_(target, &window, &word)) return false;
+        std::memcpy(&value, source, sizeof value);
+        __atomic_store_n(word, value, __ATOMIC_RELAXED);
+        sea_fast_count_(&window->puts);
+        return true;
+    }
+    char *to = place_in_window(target, bytes);
+    if (!to) return false;
+    shm::copy_plain(to, source, bytes);
+    count(sea_addr_rank(target), &pair_counts::puts, bytes, 0);
+    return true;
+}
+
+bool window_get(void *target, sea_addr source, std::size_t bytes)
+{
+    if (!target) return false;
+    if (bytes == 8) {
+        sea_window_ *window;
+        std::uint64_t *word;
+        if (!sea_fast_word_(source, &window, &word)) return false;
+        const std::uint64_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
+        std::memcpy(target, &value, sizeof value);
+        sea_fast_count_(&window->gets);
+        return true;
+    }
+    const char *from = place_in_window(source, bytes);
+    if (!from) return false;
+    shm::copy_plain(target, from, bytes);
+    count(sea_addr_rank(source), &pair_counts::gets, 0, bytes);
+    return true;
 }
 
 bool window_atomic(sea_addr address, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,

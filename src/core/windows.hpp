@@ -4,6 +4,7 @@
 
 #include "onesea.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace onesea::core {
@@ -13,7 +14,10 @@ void open_window(int rank);  // one that came later; nothing if it is of another
 void close_window(int rank); // it has ended: the library tells. Any thread
 void close_windows();
 
-// An atomic on live heap memory of the node, the short way; false: take the long one. width is 4 or 8, kind is known.
+// Puts, gets and atomics on live heap memory of the node, the short way; false: take the long one, which also finds
+// what is wrong. Up to 1 KB. width is 4 or 8, kind is known.
+bool window_put(sea_addr target, const void *source, std::size_t bytes);
+bool window_get(void *target, sea_addr source, std::size_t bytes);
 bool window_atomic(sea_addr address, sea_atomic_kind kind, int width, std::uint64_t operand, std::uint64_t compare,
                    std::uint64_t *old);
 
