@@ -136,6 +136,7 @@ class office {
     struct neighbour {
         shm::lane_writer out;
         std::uint64_t charged = 0, released_seen = 0; // of our share there
+        std::uint64_t heard = 0;                      // where the lane from there was read at the last message to there
         struct stuck_item {                           // for which the lane has no room
             shm::lane_item item;
             offer_words words;                 // of an offer

@@ -84,7 +84,10 @@ int office::send_local(unsigned slot, const parcel &p)
         const std::size_t cost = charge(p.bytes);
         if (!share_has_room(n, cost)) return must_offer;
         if (!n.stuck.empty()) push_stuck(slot, n);
-        if (!n.stuck.empty() || !n.out.push({lane_message, p.tag, p.team, p.bytes, p.data})) return lane_full;
+        // Who sends and receives in turns with it is waited for.
+        const bool in_turns = lanes_[slot].in.position() != n.heard;
+        if (!n.stuck.empty() || !n.out.push({lane_message, p.tag, p.team, p.bytes, p.data}, in_turns)) return lane_full;
+        n.heard = lanes_[slot].in.position();
         n.charged += cost;
         crowded_lane = n.out.more_than_half_full();
     }

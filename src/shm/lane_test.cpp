@@ -33,7 +33,7 @@ template <std::size_t Cells>
 bool push(basic_lane_writer<Cells> &w, std::uint64_t number, std::size_t bytes)
 {
     auto p = content(number, bytes);
-    return w.push({std::uint16_t(number % 7), std::int32_t(number % 1000), number, bytes, p.data()});
+    return w.push({std::uint16_t(number % 7), std::int32_t(number % 1000), number, bytes, p.data()}, number % 2 == 1);
 }
 
 void expect(const lane_item &item, std::uint64_t number, std::size_t bytes)
