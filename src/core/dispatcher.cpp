@@ -170,7 +170,7 @@ void dispatch()
             lock.unlock();
             std::unique_lock away(s.away_mutex);
             if (!s.stop.load()) stay_away(away, away_time::shortest);
-        } else if (!s.stop.load() && s.waiters.load() == 0) {
+        } else if (!s.stop.load() && s.waiters.load() == 0 && !engine().shm->comes_at_once()) {
             block(lock, starts.any() ? now + look_again : never, [] { return false; }); // more may come without a kick
         }
     }

@@ -94,6 +94,23 @@ TEST_F(AttentionTest, who_was_heard_sets_no_bit_the_next_time_and_is_heard_again
     all_[0]->disarm();
 }
 
+TEST_F(AttentionTest, before_sleep_it_is_looked_for_more_of_who_spoke_a_moment_ago)
+{
+    EXPECT_FALSE(all_[0]->comes_at_once());
+    send(1, 0);
+    poll(0, 1);
+    send(1, 0);
+    poll(0, 1);
+    EXPECT_FALSE(all_[0]->comes_at_once());
+    send(1, 0);
+    EXPECT_TRUE(all_[0]->comes_at_once());
+    poll(0, 10);
+    send(1, 0);
+    EXPECT_FALSE(all_[0]->comes_at_once()); // long ago: arm() finds it
+    EXPECT_FALSE(all_[0]->arm(false));
+    all_[0]->disarm();
+}
+
 TEST_F(AttentionTest, is_given_to_few_and_taken_only_from_those_who_were_silent_for_long)
 {
     for (unsigned s = 1; s < ranks; ++s) {

@@ -41,6 +41,10 @@ class shm_transport final : public transport {
     int atomic(int rank, std::uint64_t offset, sea_atomic_kind kind, int width, std::uint64_t operand,
                std::uint64_t compare, std::uint64_t *old) override;
 
+    // [lock] Before this process sleeps: who spoke a moment ago often speaks again at once, and to sleep and be woken
+    // would take longer than to look. True: something is there.
+    bool comes_at_once() const;
+
     // [any] Rings the doorbell of a rank that sleeps: memory that it may wait for has changed.
     void wake(int rank);
 
@@ -91,8 +95,8 @@ class shm_transport final : public transport {
         unsigned slot;
         std::uint64_t heard; // the round in which something was there last
     };
-    std::vector<attention> attended_; // whose rings are looked at in every round
-    std::uint64_t rounds_ = 0;
+    std::vector<attention> attended_;      // whose rings are looked at in every round
+    std::uint64_t rounds_ = 0, heard_ = 0; // how many there were, and in which of them something came last
 
     peer &peer_at(unsigned slot);
     bool push_queued(peer &p);
