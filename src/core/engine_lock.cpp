@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine_lock.hpp"
 
+#include "base/clock.hpp"
+
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace onesea::core {
 namespace {
+
+constexpr nanoseconds too_long = 2'000'000;     // a sleeper is late
+constexpr nanoseconds longest_wait = 1'000'000; // for it, behind a release: it may have no processor
 
 long barrier_everywhere(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
@@ -29,10 +35,28 @@ void engine_lock::lock_slowly()
     }
     sleepers_.fetch_add(1);
     if (by_store_) barrier_everywhere(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    while (held_.exchange(1, std::memory_order_acquire) != 0) futex(held_, FUTEX_WAIT, 1);
+    const nanoseconds began = now_ns();
+    bool starved = false;
+    while (held_.exchange(1, std::memory_order_acquire) != 0) {
+        futex(held_, FUTEX_WAIT, 1);
+        if (starved || now_ns() - began < too_long) continue;
+        starved = true;
+        starved_.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (starved) starved_.fetch_sub(1, std::memory_order_relaxed);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void engine_lock::wake_one() { futex(held_, FUTEX_WAKE, 1); }
+void engine_lock::wake_one()
+{
+    futex(held_, FUTEX_WAKE, 1);
+    if (starved_.load(std::memory_order_relaxed)) let_another_in();
+}
+
+void engine_lock::let_another_in()
+{
+    const nanoseconds until = now_ns() + longest_wait;
+    while (held_.load(std::memory_order_relaxed) == 0 && now_ns() < until) sched_yield();
+}
 
 } // namespace onesea::core

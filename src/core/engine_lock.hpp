@@ -5,6 +5,9 @@
 // thread that goes to sleep in between would not be seen; so the sleeper, who has the time, lets all threads of the
 // process pass a barrier (membarrier(2)) between announcing itself and its last look at the lock: whose store comes
 // later finds the announcement. Where the kernel has no such barrier the release is an exchange.
+//
+// Whoever comes while a sleeper is waking up has it first. So that a thread that lets it go only for a moment, again
+// and again, keeps nobody out, it waits behind its release for a sleeper who has been late for too long.
 #pragma once
 
 #include <atomic>
@@ -42,10 +45,12 @@ class engine_lock {
   private:
     static constexpr int spins = 64;
     std::atomic<std::uint32_t> held_{0}, sleepers_{0};
+    std::atomic<std::uint32_t> starved_{0}; // of the sleepers: have been late for too long
     bool by_store_ = false;
 
     void lock_slowly();
     void wake_one();
+    void let_another_in();
 };
 
 } // namespace onesea::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine_lock.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <gtest/gtest.h>
@@ -47,6 +48,30 @@ TEST_P(engine_lock_test, who_sleeps_is_woken_when_a_long_holder_leaves)
         std::this_thread::sleep_for(std::chrono::milliseconds(2)); // long after their spinning
         lock_.unlock();
         for (auto &t : waiters) t.join();
+    }
+}
+
+// A thread that copies a lot under it, piece by piece, is back before a sleeper has woken up.
+TEST_P(engine_lock_test, who_is_always_late_gets_it_after_some_rounds)
+{
+    constexpr int most = 200; // rounds of about a millisecond, 20 times
+    for (int time = 0; time < 20; ++time) {
+        std::atomic<bool> waits{false}, inside{false};
+        std::thread late([&] {
+            waits = true;
+            std::lock_guard held(lock_);
+            inside = true;
+        });
+        int rounds = 0;
+        for (bool counts = false; rounds < most && !inside; rounds += counts) {
+            std::lock_guard held(lock_);
+            const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+            while (std::chrono::steady_clock::now() < until)
+                ;
+            counts |= waits;
+        }
+        EXPECT_LT(rounds, most);
+        late.join();
     }
 }
 
