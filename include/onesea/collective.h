@@ -25,8 +25,7 @@ extern "C" {
 #endif
 
 /* Everybody's `own_bytes` bytes become its part of root's output. `output`, `bytes` and `offsets` matter at root only,
- * whose `input` may be its own part of `output`, in place. Like sea_scatterv() it ends with a barrier, since only root
- * knows how much is under way. MPI_Gatherv(). */
+ * whose `input` may be its own part of `output`, in place. MPI_Gatherv(). */
 int sea_gatherv(sea_team team, int root, const void *input, size_t own_bytes, void *output, const size_t *bytes,
                 const size_t *offsets);
 

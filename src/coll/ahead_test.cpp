@@ -40,6 +40,10 @@ int call_of(team &t, const flow &f, std::vector<std::byte> &in, std::vector<std:
             return reduce(c, root, in.data(), out.data(), {size, 8, combiner(SEA_DOUBLE, SEA_SUM)});
         case kind::gather:
             return gather(c, root, in.data(), out.data(), size);
+        case kind::gatherv:
+            return gatherv(c, root, in.data(), size, out.data(), parts(size));
+        case kind::scatterv:
+            return scatterv(c, root, in.data(), parts(size), out.data(), size);
         default:
             return scatter(c, root, in.data(), out.data(), size);
         }
@@ -60,7 +64,7 @@ class AheadTest : public testing::TestWithParam<flow> {};
 TEST_P(AheadTest, ends_when_a_late_member_would_have_to_keep_too_many_bytes)
 {
     const flow &f = GetParam();
-    constexpr int calls = 8;
+    constexpr int calls = 2 * calls_ahead;
     std::array<std::atomic<int>, 3> done{};
     fake::job j(f.ranks, f.ranks, 11);
     j.run([&](int rank, mailbox &m, courier &c) {
@@ -82,7 +86,11 @@ INSTANTIATE_TEST_SUITE_P(
         flow{"broadcast", 2, 1, {.what = kind::broadcast, .size = 4 * mega}, 4 * 8 + 1, 3}, // in pieces of 512 KiB
         flow{"reduce", 2, 0, {.what = kind::reduce, .type = SEA_DOUBLE, .size = mega / 2}, 4 + 1, 3},
         flow{"gather", 3, 1, {.what = kind::gather, .root = 1, .size = 2 * mega}, 3 * 2 + 1, 2},
-        flow{"scatter", 2, 1, {.what = kind::scatter, .size = 2 * mega}, 4 + 1, 3}),
+        flow{"scatter", 2, 1, {.what = kind::scatter, .size = 2 * mega}, 4 + 1, 3},
+        flow{"gatherv", 3, 1, {.what = kind::gatherv, .root = 1, .size = mega / 2}, 2, 0}, // each waits for an answer
+        flow{"scatterv", 2, 1, {.what = kind::scatterv, .size = mega}, 1, 0},
+        flow{"short_gatherv", 3, 1, {.what = kind::gatherv, .root = 1, .size = mega / 8}, 32 * 2 + 1, 31},
+        flow{"short_scatterv", 2, 1, {.what = kind::scatterv, .size = mega / 2}, 32 + 1, 31}),
     [](const auto &p) { return std::string(p.param.name); });
 
 // Those who take a call for one without data send nothing that tells it, and do not wait for the others behind it.

@@ -58,8 +58,9 @@ call::call(team &t, const signature &sign, nanoseconds deadline) : team_(t), box
 
 std::uint64_t call::unfinished_sends() const
 {
-    auto &sent = const_cast<std::uint64_t &>(box_.sent.value); // atomic_ref takes no const before C++26
-    return box_.started - std::atomic_ref(sent).load(std::memory_order_acquire);
+    std::atomic_ref sent(box_.sent.value);
+    if (sent.load(std::memory_order_acquire) != box_.started) team_.world.count_taken(box_.sent);
+    return box_.started - sent.load(std::memory_order_acquire);
 }
 
 void call::send(int member, unsigned step, const void *data, std::size_t bytes)
@@ -74,6 +75,7 @@ void call::send(int member, unsigned step, const void *data, std::size_t bytes)
         ++box_.started;
     }
     const int rank = team_.who.rank(member);
+    if (counter) all_near_ &= team_.world.comes_near(rank, bytes);
     if (int status = team_.world.send(rank, e, data, bytes, counter)) {
         if (counter) --box_.started;
         break_down(status, last_error());
@@ -84,8 +86,7 @@ receive *call::expect(int member, unsigned step, void *to, std::size_t bytes)
 {
     if (broken()) return nullptr;
     const int rank = team_.who.rank(member);
-    const std::size_t most = team_.world.near_bytes(rank);
-    const bool near = most > 0 && bytes <= most;
+    const bool near = team_.world.comes_near(rank, bytes);
     all_near_ &= near;
     if (near && (team_.near.empty() || team_.near.back() != rank)) team_.near.push_back(rank);
     return team_.mail.post(&box_, rank, phase_ + step, to, bytes);

@@ -76,7 +76,7 @@ class call {
     box &box_;
     nanoseconds deadline_;
     std::uint32_t phase_ = 0;
-    bool all_near_ = true; // nothing else is expected
+    bool all_near_ = true; // nothing else is waited for
     std::uint64_t unfinished_sends() const;
     void wait_for(receive *r, std::uint64_t sends_left);
     bool is_settled(const receive *r, std::uint64_t sends_left) const;

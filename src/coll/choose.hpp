@@ -14,9 +14,11 @@
 //   scatter       many members: binomial tree
 //   allgather   Bruck; many of a node: gather          ring
 //                 and broadcast
+//                 two members, or few or long parts in one node: straight to each
 //   alltoall    many members: Bruck                    straight to each
-//   gatherv, scatterv, alltoallv: straight;  allgatherv: Bruck, large: ring;  scan, exscan: doubling distances
-//   reduce_scatter: as allreduce without what follows the reduce-scatter; small, members no power of two: allreduce
+//   gatherv, scatterv, alltoallv: straight;  allgatherv: as allgather, without gather and broadcast;  scan, exscan:
+//   doubling distances reduce_scatter: as allreduce without what follows the reduce-scatter; small, members no power of
+//   two: allreduce
 #pragma once
 
 #include <cstddef>
@@ -31,7 +33,14 @@ inline constexpr std::size_t in_short_pieces = 256 * 1024; // bytes: a broadcast
 
 inline constexpr std::size_t small_reduce = 32 * 1024;    // bytes: below, the whole array in every message
 inline constexpr std::size_t small_allgather = 64 * 1024; // bytes in all
+inline constexpr std::size_t least_straight = 2048;       // bytes of a part; shorter ones make fewer messages
 inline constexpr std::size_t small_part = 1024;           // bytes: of gather and scatter through a tree
 inline constexpr std::size_t small_exchange = 128;        // bytes: of alltoall through log(n) messages
+
+// Calls whose data flows one way: without a barrier now and then quick members would fill the memory of a slow one.
+inline constexpr unsigned calls_ahead = 32;
+inline constexpr std::size_t bytes_ahead = std::size_t(16) << 20; // and what the last call adds
+// Of gatherv and scatterv only the root knows them. Longer parts are answered, which their two ends know.
+inline constexpr std::size_t unanswered = bytes_ahead / calls_ahead;
 
 } // namespace onesea::coll

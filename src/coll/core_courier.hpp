@@ -12,8 +12,9 @@ class core_courier final : public courier {
     int send(int rank, const envelope &e, const void *data, std::size_t bytes, sea_counter *sent) override;
     int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) override;
     void nudge() override;
-    std::size_t near_bytes(int rank) override;
+    bool comes_near(int rank, std::size_t bytes) override;
     bool take_near(int rank, const context_id &own) override;
+    void count_taken(const sea_counter &own) override;
     bool look(bool (*ready)(void *), void *argument) override;
     bool alive(int rank) override;
     bool nothing_comes(int rank) override;

@@ -22,12 +22,13 @@ class courier {
     virtual int wait(bool (*ready)(void *), void *argument, nanoseconds deadline) = 0;
     virtual void nudge() = 0;
 
-    // Ranks of the own node may be near: what they send to each other, up to so many bytes, lies where who waits for it
-    // looks himself. 0: it comes as from others.
-    virtual std::size_t near_bytes(int) { return 0; }
+    // Ranks of the own node may be near: what they send to each other then lies where who waits for it looks himself.
+    virtual bool comes_near(int /*rank*/, std::size_t /*bytes*/) { return false; }
     static constexpr int anybody = -1;
     // Takes in one message from there; true: there was one. `own`: the team that the caller waits for.
     virtual bool take_near(int, const context_id &) { return false; }
+    // Counts what they have taken of the own data in its `sent`. `own`: the one that the caller waits for.
+    virtual void count_taken(const sea_counter & /*own*/) {}
     // Looks for a short time, without progress elsewhere, until ready(argument).
     virtual bool look(bool (*)(void *), void *) { return false; }
 

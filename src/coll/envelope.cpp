@@ -50,6 +50,8 @@ std::string describe(const signature &s)
         return fmt::format("exscan of {} {} ({})", s.size, type_name(s.type), op_name(s.op));
     case kind::reduce_scatter:
         return fmt::format("reduce_scatter of {} {} each ({})", s.size, type_name(s.type), op_name(s.op));
+    case kind::look:
+        return "look";
     case kind::notice:
         return "notice";
     }

@@ -44,6 +44,7 @@ enum class kind : std::uint8_t {
     scan,
     exscan,
     reduce_scatter,
+    look = 254,   // what this rank offered in shared memory (near.hpp) is to be taken by whoever is there
     notice = 255, // a member has given the team up: the rank in `step`
 };
 

@@ -128,6 +128,25 @@ void allgather_ring(call &c, const void *input, std::byte *output, const parts &
     c.finish();
 }
 
+bool goes_straight(const call &c, std::size_t part)
+{
+    if (c.size() <= 2) return true;
+    return c.places().nodes() == 1 && (c.size() <= few || (c.size() <= many && part >= least_straight));
+}
+
+// Each part straight to all: nobody waits for what another has to get first.
+void allgather_straight(call &c, const void *input, std::byte *output, const parts &p)
+{
+    const int n = c.size(), me = c.me();
+    for (int i = 1; i < n; ++i) {
+        const int source = (me + n - i) % n;
+        c.expect(source, 0, output + p.offset(source), p.bytes(source));
+    }
+    for (int i = 1; i < n; ++i) c.send((me + i) % n, 0, input, p.bytes(me));
+    copy_part(output + p.offset(me), input, p.bytes(me));
+    c.finish();
+}
+
 // Part p of the run is for the member p after the caller. In round k all parts whose p has bit k go 2^k members on;
 // where a part came from follows from its p.
 void alltoall_bruck(call &c, const std::byte *input, std::byte *output, std::size_t bytes)
@@ -154,16 +173,7 @@ void alltoall_bruck(call &c, const std::byte *input, std::byte *output, std::siz
     for (int p = 0; p < n; ++p) copy_part(part(output, (me + n - p) % n), part(run, p), bytes);
 }
 
-} // namespace
-
-void gather(call &c, int root, const void *input, void *output, std::size_t bytes)
-{
-    auto *out = static_cast<std::byte *>(output);
-    if (through_tree(c, bytes)) return gather_tree(c, root, input, out, bytes);
-    gatherv(c, root, input, bytes, output, parts(bytes));
-}
-
-void gatherv(call &c, int root, const void *input, std::size_t bytes, void *output, const parts &p)
+void gather_straight(call &c, int root, const void *input, std::size_t bytes, void *output, const parts &p)
 {
     auto *out = static_cast<std::byte *>(output);
     if (c.me() != root) {
@@ -176,14 +186,7 @@ void gatherv(call &c, int root, const void *input, std::size_t bytes, void *outp
     c.finish();
 }
 
-void scatter(call &c, int root, const void *input, void *output, std::size_t bytes)
-{
-    auto *in = static_cast<const std::byte *>(input);
-    if (through_tree(c, bytes)) return scatter_tree(c, root, in, output, bytes);
-    scatterv(c, root, input, parts(bytes), output, bytes);
-}
-
-void scatterv(call &c, int root, const void *input, const parts &p, void *output, std::size_t bytes)
+void scatter_straight(call &c, int root, const void *input, const parts &p, void *output, std::size_t bytes)
 {
     auto *in = static_cast<const std::byte *>(input);
     if (c.me() != root) return c.await(c.expect(root, 0, output, bytes));
@@ -195,9 +198,56 @@ void scatterv(call &c, int root, const void *input, const parts &p, void *output
     c.finish();
 }
 
+// Behind parts of which only their two ends know how long they are: who has sent a long one waits until it was
+// received, so that not too much comes early to one that is late.
+void answer_parts(call &c, int root, bool root_answers, std::size_t own, const parts &p, std::size_t most)
+{
+    constexpr unsigned answer = 1; // step
+    auto between = [&](int other, std::size_t bytes) {
+        if (bytes <= most) return;
+        if ((c.me() == root) == root_answers)
+            c.send(other, answer, nullptr, 0);
+        else
+            c.expect(other, answer, nullptr, 0);
+    };
+    if (c.me() != root) between(root, own);
+    for (int member = 0; c.me() == root && member < c.size(); ++member)
+        if (member != root) between(member, p.bytes(member));
+    c.finish();
+}
+
+} // namespace
+
+void gather(call &c, int root, const void *input, void *output, std::size_t bytes)
+{
+    auto *out = static_cast<std::byte *>(output);
+    if (through_tree(c, bytes)) return gather_tree(c, root, input, out, bytes);
+    gather_straight(c, root, input, bytes, output, parts(bytes));
+}
+
+void gatherv(call &c, int root, const void *input, std::size_t bytes, void *output, const parts &p)
+{
+    gather_straight(c, root, input, bytes, output, p);
+    answer_parts(c, root, true, bytes, p, unanswered / std::size_t(c.size())); // those of all lie at the root
+}
+
+void scatter(call &c, int root, const void *input, void *output, std::size_t bytes)
+{
+    auto *in = static_cast<const std::byte *>(input);
+    if (through_tree(c, bytes)) return scatter_tree(c, root, in, output, bytes);
+    scatter_straight(c, root, input, parts(bytes), output, bytes);
+}
+
+void scatterv(call &c, int root, const void *input, const parts &p, void *output, std::size_t bytes)
+{
+    scatter_straight(c, root, input, p, output, bytes);
+    answer_parts(c, root, false, bytes, p, unanswered);
+}
+
 void allgather(call &c, const void *input, void *output, std::size_t bytes)
 {
     auto *out = static_cast<std::byte *>(output);
+    if (goes_straight(c, bytes)) return allgather_straight(c, input, out, parts(bytes));
     if (bytes > small_allgather / std::size_t(c.size())) return allgather_ring(c, input, out, parts(bytes));
     if (c.size() <= many || c.places().nodes() == c.size()) return allgather_bruck(c, input, out, parts(bytes));
     gather(c, 0, input, output, bytes);
@@ -208,6 +258,7 @@ void allgather(call &c, const void *input, void *output, std::size_t bytes)
 void allgatherv(call &c, const void *input, void *output, const parts &p, std::size_t total)
 {
     auto *out = static_cast<std::byte *>(output);
+    if (goes_straight(c, total / std::size_t(c.size()))) return allgather_straight(c, input, out, p);
     return total > small_allgather ? allgather_ring(c, input, out, p) : allgather_bruck(c, input, out, p);
 }
 

@@ -386,6 +386,17 @@ void mailbox::arrived(early_message *m)
     forget(owner);
 }
 
+void mailbox::unreadable(const placement &p, int source)
+{
+    std::lock_guard lock(mutex_);
+    box &b = p.matched ? *p.matched->owner : *p.stored->owner;
+    receive *r = p.matched ? p.matched : p.stored->taker;
+    if (r) r->state.store(receive::phase::waiting, std::memory_order_relaxed);
+    if (p.stored) b.early.erase(early_key(p.stored->key));
+    set_broken(b, SEA_ERR_ADDRESS, fmt::format("the data of rank {} cannot be read", source));
+    forget(b);
+}
+
 receive *mailbox::find_waiting(box &b, int source, std::uint32_t step)
 {
     auto waits = [](const receive &r) { return r.state.load(std::memory_order_relaxed) == receive::phase::waiting; };

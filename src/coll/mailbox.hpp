@@ -138,6 +138,7 @@ class mailbox {
     placement take_in(int source, const envelope &e, const void *data, std::size_t bytes);
     void arrived(receive *r);
     void arrived(early_message *m);
+    void unreadable(const placement &p, int source); // its data could not be copied: that breaks the box
     void given_up(const envelope &notice); // it has gone on; only now members here see that their team is broken
 
     std::size_t early_count(const context_id &id); // for tests

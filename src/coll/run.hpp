@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "coll/algorithms.hpp"
+#include "coll/choose.hpp"
 #include "coll/teams.hpp"
 #include "core/internal.hpp"
 
@@ -12,10 +13,6 @@
 #include <new>
 
 namespace onesea::coll {
-
-// Calls whose data flows one way: without a barrier now and then quick members would fill the memory of a slow one.
-inline constexpr std::uint32_t calls_ahead = 32;
-inline constexpr std::uint64_t bytes_ahead = std::uint64_t(16) << 20; // and what the last call adds
 
 inline bool flows_one_way(kind what)
 {
@@ -28,7 +25,7 @@ inline bool flows_one_way(kind what)
 inline std::uint64_t volume(const signature &sign, int members)
 {
     if (sign.what == kind::broadcast) return sign.size;
-    if (sign.what == kind::gatherv || sign.what == kind::scatterv) return bytes_ahead; // only the root knows
+    if (sign.what == kind::gatherv || sign.what == kind::scatterv) return 0; // long parts are answered
     if (sign.what == kind::reduce) return sign.size * type_width(sea_type(sign.type));
     if (sign.what == kind::scan || sign.what == kind::exscan)
         return sign.size * type_width(sea_type(sign.type)) * std::uint64_t(std::bit_width(unsigned(members - 1)));

@@ -28,7 +28,7 @@
 namespace onesea::shm {
 
 inline constexpr std::uint32_t arena_magic = 0x41455331; // "1SEA"
-inline constexpr std::uint32_t arena_version = 14;
+inline constexpr std::uint32_t arena_version = 15;
 inline constexpr std::size_t key_bytes = 32;
 inline constexpr std::size_t lane_cells = 1024;     // of a cache line; per ordered pair of local ranks
 inline constexpr std::size_t short_lane_cells = 16; // of the lane for collectives
@@ -101,7 +101,10 @@ struct alignas(64) lane_control {
     std::atomic<std::uint64_t> head;     // cells ever freed
     std::atomic<std::uint64_t> released; // of the producer's share of the consumer's memory: ever given back
     std::atomic<std::uint32_t> wanted;   // 1: the producer waits for room, its doorbell is to be rung
+    std::atomic<std::uint64_t> taken;    // offers that were ever taken (coll/near.hpp),
+    std::atomic<std::uint64_t> refused;  // and bit n: the last one whose number is n mod 64 was not, and goes otherwise
 };
+static_assert(sizeof(lane_control) == 64);
 
 struct alignas(64) cell {
     std::byte bytes[64];

@@ -29,6 +29,7 @@ if(TARGET onesea_cli)
     coll_case(small_lossy_4 "--light" 0 -n 4 --nodes 4 ${small})
     set_property(TEST collectives.small_lossy_4 APPEND PROPERTY
         ENVIRONMENT "ONESEA_NET_FAULTS=loss=0.03,dup=0.01,reorder=0.03,seed=6")
+    coll_case(forbidden_3 "--light" 0 -n 3 $<TARGET_FILE:forbid>)
     coll_case(crowd_256 "--only;10" 0 -n 256 --heap 1M)
     coll_case(death_shm_5 "--death" 137 -n 5 --on-death continue)
     coll_case(death_mixed_8 "--death" 137 -n 8 --nodes 2 --on-death continue)
