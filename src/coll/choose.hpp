@@ -14,7 +14,7 @@
 //   scatter       many members: binomial tree
 //   allgather   Bruck; many of a node: gather          ring
 //                 and broadcast
-//                 two members, or few or long parts in one node: straight to each
+//                 two members, or few, or long parts in one node: straight
 //   alltoall    many members: Bruck                    straight to each
 //   gatherv, scatterv, alltoallv: straight;  allgatherv: as allgather, without gather and broadcast;  scan, exscan:
 //   doubling distances reduce_scatter: as allreduce without what follows the reduce-scatter; small, members no power of
@@ -33,7 +33,8 @@ inline constexpr std::size_t in_short_pieces = 256 * 1024; // bytes: a broadcast
 
 inline constexpr std::size_t small_reduce = 32 * 1024;    // bytes: below, the whole array in every message
 inline constexpr std::size_t small_allgather = 64 * 1024; // bytes in all
-inline constexpr std::size_t least_straight = 2048;       // bytes of a part; shorter ones make fewer messages
+inline constexpr std::size_t least_straight = 2048;       // bytes of a part: of shorter ones fewer messages go,
+inline constexpr std::size_t most_straight = 128 * 1024;  // and of longer ones what a neighbour has just got
 inline constexpr std::size_t small_part = 1024;           // bytes: of gather and scatter through a tree
 inline constexpr std::size_t small_exchange = 128;        // bytes: of alltoall through log(n) messages
 

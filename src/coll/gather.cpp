@@ -131,7 +131,8 @@ void allgather_ring(call &c, const void *input, std::byte *output, const parts &
 bool goes_straight(const call &c, std::size_t part)
 {
     if (c.size() <= 2) return true;
-    return c.places().nodes() == 1 && (c.size() <= few || (c.size() <= many && part >= least_straight));
+    return c.places().nodes() == 1 &&
+           (c.size() <= few || (c.size() <= many && part >= least_straight && part <= most_straight));
 }
 
 // Each part straight to all: nobody waits for what another has to get first.

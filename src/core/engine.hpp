@@ -296,7 +296,8 @@ void started();
 // It leaves much to be moved that does not go without this process.
 void leave_long_transfer();
 // Lets others at the lock, and at the core if it is crowded, between two rounds of a spin or parts of a long copy.
-void breathe(locked &lock);
+// `busy`: there is more to do.
+void breathe(locked &lock, bool busy);
 // Waits until ready() (called under the lock) or deadline. SEA_OK or SEA_ERR_TIMEOUT (text set).
 int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanoseconds nap = never);
 // The same with a ready() that is quick and changes nothing: it is also looked at while what arrives is taken in.

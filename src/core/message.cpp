@@ -242,7 +242,7 @@ bool fetch_inside_node(locked &lock, handler_task &task)
     const unsigned slot = task.data_at ? slot_of(task.source) : shm::no_slot;
     if (slot == shm::no_slot) return false;
     for (std::size_t done = 0; done < task.data_bytes && task.status == SEA_OK;) {
-        if (done) breathe(lock);
+        if (done) breathe(lock, false);
         // Once its end is told the buffer may be somebody else's.
         const std::size_t bytes = std::min(piece, task.data_bytes - done);
         const int s = engine().route(task.source) ? copy_from_origin(slot, task, done, bytes) : SEA_ERR_DEAD;

@@ -67,11 +67,12 @@ class sleeper_for_all {
 
 } // namespace
 
-void breathe(locked &lock)
+// Who finds work in each round keeps a processor that others want, too: the kernel gives them their share of it.
+void breathe(locked &lock, bool busy)
 {
     auto &s = engine().sleep;
     lock.unlock();
-    if (s.oversubscribed || s.entering.load(std::memory_order_relaxed))
+    if ((s.oversubscribed && !busy) || s.entering.load(std::memory_order_relaxed))
         sched_yield();
     else
         __builtin_ia32_pause();
@@ -483,7 +484,7 @@ int wait(locked &lock, function_ref<bool()> ready, nanoseconds deadline, nanosec
         if (spin_until == 0) spin_until = now + first_spin;
         if (any) spin_until = std::max(spin_until, now + spin);
         if (now < spin_until || engine().answers_follow()) {
-            breathe(lock);
+            breathe(lock, any);
         } else {
             here.slept = true;
             if (block(lock, std::min(deadline, nap == never ? never : now + nap), ready)) break;
