@@ -16,9 +16,9 @@
 //                 and broadcast
 //                 two members, or few, or long parts in one node: straight
 //   alltoall    many members: Bruck                    straight to each
-//   gatherv, scatterv, alltoallv: straight;  allgatherv: as allgather, without gather and broadcast;  scan, exscan:
-//   doubling distances reduce_scatter: as allreduce without what follows the reduce-scatter; small, members no power of
-//   two: allreduce
+//   gatherv, scatterv, alltoallv: straight;  scan, exscan: doubling distances
+//   allgatherv: as allgather, but Bruck where that gathers and broadcasts
+//   reduce_scatter: as allreduce without what follows the reduce-scatter; small, members no power of two: allreduce
 #pragma once
 
 #include <cstddef>

@@ -58,6 +58,7 @@ void near_post::open()
     const shm::arena &node = core::node_arena();
     const unsigned slots = node.header().slots, own = core::own_slot();
     out_.reserve(slots);
+    offered_to_.reserve(slots);
     for (unsigned s = 0; s < slots; ++s) {
         out_.push_back({.lane = {node.short_lane(s, own), node.short_cells(s, own)}});
         in_.emplace_back(node.short_lane(own, s), node.short_cells(own, s));
@@ -102,13 +103,10 @@ bool near_post::send(const offer &o)
         outgoing &out = out_[slot];
         if (out.refused && !core::mapped_here(core::own_slot(), words.address, o.bytes)) return false;
         if (out.offered.size() == most_offers) return false;
+        out.offered.reserve(most_offers);
+        if (!out.lane.push({offered, 0, 0, sizeof words, &words})) return false;
         if (out.offered.empty()) offered_to_.push_back(slot);
         out.offered.push_back(o);
-        if (!out.lane.push({offered, 0, 0, sizeof words, &words})) {
-            out.offered.pop_back();
-            if (out.offered.empty()) offered_to_.pop_back();
-            return false;
-        }
         offers_.fetch_add(1, std::memory_order_relaxed);
     }
     sent_to(slot);
@@ -147,7 +145,7 @@ bool near_post::take_front(unsigned slot, mailbox &mail, context_id *of)
     shm::lane_item item;
     if (!in.lane.front(&item)) return false;
     const int rank = core::node_arena().slot_at(slot).rank.load(std::memory_order_relaxed);
-    offer_words words;
+    offer_words words{};
     if (item.bytes >= sizeof words.e) std::memcpy(&words.e, item.data, sizeof words.e);
     *of = words.e.context;
     const auto *bytes = static_cast<const std::byte *>(item.data);
@@ -231,14 +229,15 @@ bool near_post::count_taken(const sea_counter &own, std::vector<offer> *refused)
 bool near_post::count_taken_of(outgoing &out, const sea_counter &own, std::vector<offer> *refused)
 {
     shm::lane_control &control = out.lane.control();
-    const std::uint64_t taken = control.taken.load(std::memory_order_acquire);
-    const bool ended = taken == out.counted && !core::alive(out.offered.front().rank);
-    const std::uint64_t until = ended ? out.counted + out.offered.size() : taken;
+    const bool lives = core::alive(out.offered.front().rank);
+    const std::uint64_t taken = control.taken.load(std::memory_order_acquire) - out.counted;
+    const std::size_t n = lives ? std::size_t(taken) : out.offered.size();
+    const std::uint64_t refusals = lives ? control.refused.load(std::memory_order_relaxed) : 0;
+    if (refusals) refused->reserve(refused->size() + n);
     bool others = false;
-    for (; out.counted != until; ++out.counted, out.offered.pop_front()) {
-        const offer &o = out.offered.front();
-        offers_.fetch_sub(1, std::memory_order_relaxed);
-        if (!ended && control.refused.load(std::memory_order_relaxed) >> out.counted % 64 & 1) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const offer &o = out.offered[i];
+        if (refusals >> (out.counted + i) % 64 & 1) {
             out.refused = true;
             refused->push_back(o);
             continue;
@@ -246,6 +245,9 @@ bool near_post::count_taken_of(outgoing &out, const sea_counter &own, std::vecto
         others |= o.sent != &own;
         std::atomic_ref(o.sent->value).fetch_add(1, std::memory_order_release);
     }
+    out.counted += n;
+    out.offered.erase(out.offered.begin(), out.offered.begin() + std::ptrdiff_t(n));
+    offers_.fetch_sub(n, std::memory_order_relaxed);
     return others;
 }
 

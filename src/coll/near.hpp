@@ -62,9 +62,9 @@ class near_post {
     };
     struct outgoing {
         shm::short_lane_writer lane;
-        std::deque<offer> offered = {}; // not counted
-        std::uint64_t counted = 0;      // offers ever that are
-        bool refused = false;           // one was
+        std::vector<offer> offered = {}; // not counted
+        std::uint64_t counted = 0;       // offers ever that are
+        bool refused = false;            // one was
     };
     struct incoming {
         shm::short_lane_reader lane;
