@@ -22,6 +22,7 @@
 // Handlers run on any thread: all of it is under one mutex, except the fields that waiters look at.
 #pragma once
 
+#include "base/light_mutex.hpp"
 #include "coll/envelope.hpp"
 #include "coll/gone_teams.hpp"
 
@@ -145,7 +146,7 @@ class mailbox {
     std::size_t box_count();                       // "
 
   private:
-    std::mutex mutex_;
+    light_mutex mutex_{light_mutex::prepared};
     std::unordered_map<context_id, std::unique_ptr<box>, context_hash> boxes_;
     gone_teams gone_;
     std::deque<context_id> leaving_; // freed, but something was under way

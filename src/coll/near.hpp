@@ -11,6 +11,7 @@
 // mapped, the offer is refused, and the sender sends it as to other nodes.
 #pragma once
 
+#include "base/light_mutex.hpp"
 #include "coll/mailbox.hpp"
 #include "shm/lane.hpp"
 
@@ -68,13 +69,13 @@ class near_post {
     };
     struct incoming {
         shm::short_lane_reader lane;
-        std::mutex mutex;      // of who takes
-        bool readable = false; // the system allows to copy from there
+        light_mutex mutex{light_mutex::prepared}; // of who takes
+        bool readable = false;                    // the system allows to copy from there
 
         incoming(shm::lane_control &control, shm::cell *cells) : lane(control, cells) {}
     };
     std::atomic<bool> open_{false};
-    std::mutex out_mutex_;
+    light_mutex out_mutex_{light_mutex::prepared};
     std::vector<outgoing> out_; // by slot
     std::vector<unsigned> offered_to_;
     std::atomic<std::size_t> offers_{0}; // not counted

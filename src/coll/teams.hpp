@@ -4,6 +4,7 @@
 // have been: a handle comes again after 2^21 teams.
 #pragma once
 
+#include "base/light_mutex.hpp"
 #include "coll/call.hpp"
 
 #include <deque>
@@ -31,7 +32,7 @@ class team_table {
         std::shared_ptr<team> what;
         int uses = 0;
     };
-    std::mutex mutex_;
+    light_mutex mutex_{light_mutex::prepared};
     mailbox *mail_ = nullptr;
     courier *world_ = nullptr;
     int own_rank_ = -1;

@@ -37,6 +37,7 @@ layout::layout(std::function<int(int)> node_of, int members, int me)
 
 int layout::first_from(int node) const
 {
+    if (nodes_ == 1) return node > 0 ? members_ : 0;
     int low = 0;
     for (int high = members_; low < high;) {
         const int middle = low + (high - low) / 2;

@@ -48,7 +48,10 @@ class layout {
     std::vector<place> place_;               // of each member
     std::function<int(int member)> node_of_; // instead of the two
 
-    int group_of(int member) const { return node_of_ ? node_of_(member) : place_[std::size_t(member)].group; }
+    int group_of(int member) const
+    {
+        return nodes_ == 1 ? 0 : node_of_ ? node_of_(member) : place_[std::size_t(member)].group;
+    }
     int index_of(int member) const;
     int size_of(int node) const;
     int at(int node, int index) const;

@@ -8,10 +8,10 @@
 #include "base/counts_page.hpp"
 #include "base/error.hpp"
 #include "base/function_ref.hpp"
+#include "base/light_mutex.hpp"
 #include "base/ring_queue.hpp"
 #include "base/transport.hpp"
 #include "core/cut_off.hpp"
-#include "core/engine_lock.hpp"
 #include "core/handlers.hpp"
 #include "core/internal.hpp"
 #include "core/operation.hpp"
@@ -101,7 +101,7 @@ enum class role : std::uint8_t { absent, starting, running, ended, forked };
 
 class engine_state final : public sink {
   public:
-    engine_lock mutex; // the engine lock
+    light_mutex mutex; // the engine lock
     std::atomic<role> state{role::absent};
 
     int rank = -1;

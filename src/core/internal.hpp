@@ -2,8 +2,8 @@
 // What the layers above core (coll, data, msg) use beside onesea.h.
 #pragma once
 
+#include "base/light_mutex.hpp"
 #include "base/transport.hpp"
-#include "core/engine_lock.hpp"
 #include "core/options.hpp"
 #include "onesea.h"
 
@@ -154,7 +154,7 @@ bool nothing_comes(int rank);
 
 // The engine lock, for the functions below that want it held. A lock of an upper layer is taken inside it, never
 // around.
-using locked = std::unique_lock<engine_lock>;
+using locked = std::unique_lock<light_mutex>;
 locked enter();
 bool others_wait(engine_held_t); // for the lock
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine_lock.hpp"
+#include "base/light_mutex.hpp"
 
 #include "base/clock.hpp"
 
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace onesea::core {
+namespace onesea {
 namespace {
 
 constexpr nanoseconds too_long = 2'000'000;     // a sleeper is late
@@ -25,9 +25,9 @@ long futex(std::atomic<std::uint32_t> &word, int what, std::uint32_t value)
 
 } // namespace
 
-void engine_lock::prepare() { by_store_ = barrier_everywhere(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0; }
+void light_mutex::prepare() { by_store_ = barrier_everywhere(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0; }
 
-void engine_lock::lock_slowly()
+void light_mutex::lock_slowly()
 {
     for (int i = 0; i < spins; ++i) {
         __builtin_ia32_pause();
@@ -47,16 +47,16 @@ void engine_lock::lock_slowly()
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void engine_lock::wake_one()
+void light_mutex::wake_one()
 {
     futex(held_, FUTEX_WAKE, 1);
     if (starved_.load(std::memory_order_relaxed)) let_another_in();
 }
 
-void engine_lock::let_another_in()
+void light_mutex::let_another_in()
 {
     const nanoseconds until = now_ns() + longest_wait;
     while (held_.load(std::memory_order_relaxed) == 0 && now_ns() < until) sched_yield();
 }
 
-} // namespace onesea::core
+} // namespace onesea

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine_lock.hpp"
+#include "base/light_mutex.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -9,21 +9,21 @@
 #include <thread>
 #include <vector>
 
-namespace onesea::core {
+namespace onesea {
 namespace {
 
 enum class release_by { exchange, store };
 
-class engine_lock_test : public testing::TestWithParam<release_by> {
+class light_mutex_test : public testing::TestWithParam<release_by> {
   protected:
-    engine_lock_test()
+    light_mutex_test()
     {
         if (GetParam() == release_by::store) lock_.prepare();
     }
-    engine_lock lock_;
+    light_mutex lock_;
 };
 
-TEST_P(engine_lock_test, one_thread_at_a_time_is_inside_and_none_sleeps_for_ever)
+TEST_P(light_mutex_test, one_thread_at_a_time_is_inside_and_none_sleeps_for_ever)
 {
     constexpr int threads = 4, rounds = 50'000;
     long total = 0; // not atomic: the lock must keep it whole
@@ -39,7 +39,7 @@ TEST_P(engine_lock_test, one_thread_at_a_time_is_inside_and_none_sleeps_for_ever
     EXPECT_EQ(total, long(threads) * rounds);
 }
 
-TEST_P(engine_lock_test, who_sleeps_is_woken_when_a_long_holder_leaves)
+TEST_P(light_mutex_test, who_sleeps_is_woken_when_a_long_holder_leaves)
 {
     for (int round = 0; round < 20; ++round) {
         lock_.lock();
@@ -52,7 +52,7 @@ TEST_P(engine_lock_test, who_sleeps_is_woken_when_a_long_holder_leaves)
 }
 
 // A thread that copies a lot under it, piece by piece, is back before a sleeper has woken up.
-TEST_P(engine_lock_test, who_is_always_late_gets_it_after_some_rounds)
+TEST_P(light_mutex_test, who_is_always_late_gets_it_after_some_rounds)
 {
     constexpr int most = 200; // rounds of about a millisecond, 20 times
     for (int time = 0; time < 20; ++time) {
@@ -75,7 +75,7 @@ TEST_P(engine_lock_test, who_is_always_late_gets_it_after_some_rounds)
     }
 }
 
-TEST_P(engine_lock_test, what_is_held_cannot_be_taken_by_trying)
+TEST_P(light_mutex_test, what_is_held_cannot_be_taken_by_trying)
 {
     ASSERT_TRUE(lock_.try_lock());
     EXPECT_FALSE(lock_.try_lock());
@@ -84,7 +84,7 @@ TEST_P(engine_lock_test, what_is_held_cannot_be_taken_by_trying)
     lock_.unlock();
 }
 
-TEST_P(engine_lock_test, threads_wait_under_it_for_each_others_changes)
+TEST_P(light_mutex_test, threads_wait_under_it_for_each_others_changes)
 {
     std::condition_variable_any changed;
     int turn = 0;
@@ -102,8 +102,8 @@ TEST_P(engine_lock_test, threads_wait_under_it_for_each_others_changes)
     EXPECT_EQ(turn, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(ways, engine_lock_test, testing::Values(release_by::exchange, release_by::store),
+INSTANTIATE_TEST_SUITE_P(ways, light_mutex_test, testing::Values(release_by::exchange, release_by::store),
                          [](const auto &way) { return way.param == release_by::store ? "store" : "exchange"; });
 
 } // namespace
-} // namespace onesea::core
+} // namespace onesea

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine lock: a mutex whose release costs no atomic operation, since every small put takes and releases it.
+// A mutex whose release costs no atomic operation: the engine lock, which every small put takes and releases, and those
+// of collectives, of which a short call takes six.
 //
 // Whoever releases it stores 0 and then looks for sleepers. The processor may do the look before the store, and a
 // thread that goes to sleep in between would not be seen; so the sleeper, who has the time, lets all threads of the
@@ -13,13 +14,17 @@
 #include <atomic>
 #include <cstdint>
 
-namespace onesea::core {
+namespace onesea {
 
-class engine_lock {
+class light_mutex {
   public:
-    engine_lock() = default;
-    engine_lock(const engine_lock &) = delete;
-    engine_lock &operator=(const engine_lock &) = delete;
+    struct prepared_t {};
+    static constexpr prepared_t prepared{};
+
+    light_mutex() = default;
+    explicit light_mutex(prepared_t) { prepare(); }
+    light_mutex(const light_mutex &) = delete;
+    light_mutex &operator=(const light_mutex &) = delete;
 
     // Asks the kernel for the barrier; before other threads use the lock. Without it releasing is dearer.
     void prepare();
@@ -53,4 +58,4 @@ class engine_lock {
     void let_another_in();
 };
 
-} // namespace onesea::core
+} // namespace onesea
