@@ -143,15 +143,14 @@ int core_courier::send(int rank, const envelope &e, const void *data, std::size_
 
 int core_courier::wait(bool (*ready)(void *), void *argument, nanoseconds deadline)
 {
-    // Until it seems that who is to take an offer waits for nothing. Another time since it may have been busy with
-    // others.
+    // Until it seems that who is to take an offer waits for nothing.
     nanoseconds patience = 100'000;
     constexpr nanoseconds most = 1'000'000'000;
     for (; the_near_post().has_offers(); patience = std::min(2 * patience, most)) {
         const nanoseconds now = now_ns();
         if (now + patience >= deadline) break;
         if (core::wait_until(ready, argument, now + patience) == SEA_OK) return SEA_OK;
-        for (int rank : the_near_post().takers()) ask_to_look(rank);
+        for (int rank : the_near_post().to_be_asked(now)) ask_to_look(rank);
     }
     return core::wait_until(ready, argument, deadline);
 }

@@ -251,11 +251,19 @@ bool near_post::count_taken_of(outgoing &out, const sea_counter &own, std::vecto
     return others;
 }
 
-std::vector<int> near_post::takers()
+std::vector<int> near_post::to_be_asked(nanoseconds now)
 {
+    constexpr nanoseconds again = 10'000'000; // it may have been busy with others
     std::vector<int> ranks;
     std::lock_guard held(out_mutex_);
-    for (unsigned slot : offered_to_) ranks.push_back(out_[slot].offered.front().rank);
+    for (unsigned slot : offered_to_) {
+        outgoing &out = out_[slot];
+        const std::uint64_t all = out.counted + out.offered.size();
+        if (out.asked_for == all && now < out.asked + again) continue;
+        out.asked_for = all;
+        out.asked = now;
+        ranks.push_back(out.offered.front().rank);
+    }
     return ranks;
 }
 

@@ -11,6 +11,7 @@
 // mapped, the offer is refused, and the sender sends it as to other nodes.
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/light_mutex.hpp"
 #include "coll/mailbox.hpp"
 #include "shm/lane.hpp"
@@ -53,7 +54,8 @@ class near_post {
     // those that go another way. True: of others than `own`, too.
     bool count_taken(const sea_counter &own, std::vector<offer> *refused);
     bool has_offers() const { return offers_.load(std::memory_order_relaxed) > 0; }
-    std::vector<int> takers(); // ranks that have not taken all
+    // Ranks that have not taken all and are to be asked: for each offer soon, for the same ones again not so often.
+    std::vector<int> to_be_asked(nanoseconds now);
 
   private:
     // What a lane carries of an offer.
@@ -66,6 +68,8 @@ class near_post {
         std::vector<offer> offered = {}; // not counted
         std::uint64_t counted = 0;       // offers ever that are
         bool refused = false;            // one was
+        std::uint64_t asked_for = 0;     // offers ever, when it was asked last,
+        nanoseconds asked = 0;           // and when that was
     };
     struct incoming {
         shm::short_lane_reader lane;
