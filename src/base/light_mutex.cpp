@@ -13,7 +13,8 @@ namespace onesea {
 namespace {
 
 constexpr nanoseconds too_long = 2'000'000;     // a sleeper is late
-constexpr nanoseconds longest_wait = 1'000'000; // for it, behind a release: it may have no processor
+constexpr nanoseconds longest_wait = 1'000'000; // for it, behind a release: it may have no processor,
+constexpr nanoseconds awake = 100'000;          // or only this one, whose thread is more urgent
 
 long barrier_everywhere(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
@@ -55,8 +56,15 @@ void light_mutex::wake_one()
 
 void light_mutex::let_another_in()
 {
-    const nanoseconds until = now_ns() + longest_wait;
-    while (held_.load(std::memory_order_relaxed) == 0 && now_ns() < until) sched_yield();
+    const nanoseconds began = now_ns();
+    while (held_.load(std::memory_order_relaxed) == 0) {
+        const nanoseconds waited = now_ns() - began;
+        if (waited > longest_wait) return;
+        if (waited < awake)
+            sched_yield();
+        else
+            usleep(50);
+    }
 }
 
 } // namespace onesea

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/light_mutex.hpp"
 
+#include "two_priorities.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -11,6 +13,8 @@
 
 namespace onesea {
 namespace {
+
+using proof::two_priorities;
 
 enum class release_by { exchange, store };
 
@@ -73,6 +77,13 @@ TEST_P(light_mutex_test, who_is_always_late_gets_it_after_some_rounds)
         EXPECT_LT(rounds, most);
         late.join();
     }
+}
+
+TEST_P(light_mutex_test, who_is_less_urgent_gets_it_on_the_same_processor)
+{
+    const auto o = two_priorities().let_in(lock_);
+    if (o == two_priorities::outcome::not_allowed) GTEST_SKIP() << "this user may not run anything in real time";
+    EXPECT_EQ(o, two_priorities::outcome::passed);
 }
 
 TEST_P(light_mutex_test, what_is_held_cannot_be_taken_by_trying)

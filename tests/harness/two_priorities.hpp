@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of locks: a thread of low real-time priority holds the lock on the processor on which one of higher
-// priority wants it. A lock whose waiters only spin or yield is never handed over then.
+// For tests of locks: two threads of different real-time priorities on one processor. hand_over(): that of lower
+// priority holds the lock that the other one wants; if waiters only spin or yield it is never handed over then.
+// let_in(): that of higher priority lets it go for a moment again and again, and sleeps with it; whoever then only
+// yields behind the release keeps the other one out.
 #pragma once
 
 #include <atomic>
@@ -45,7 +47,39 @@ class two_priorities {
         return o;
     }
 
+    template <class Lock>
+    outcome let_in(Lock &lock)
+    {
+        constexpr int rounds = 50;
+        std::thread low([&] {
+            if (!take_processor(1)) return void(refused_ = true);
+            while (!held_ && !refused_) nap();
+            wanted_ = true;
+            if (refused_) return;
+            lock.lock();
+            passed_ = true;
+            lock.unlock();
+        });
+        std::thread high([&] {
+            if (!take_processor(2)) return void(refused_ = true);
+            lock.lock();
+            held_ = true;
+            while (!wanted_ && !refused_) nap();
+            for (int i = 0; i < rounds && !passed_; ++i) {
+                for (int k = 0; k < 3; ++k) nap();
+                lock.unlock();
+                lock.lock();
+            }
+            stuck_ = !passed_;
+            lock.unlock();
+        });
+        low.join();
+        high.join();
+        return refused_ ? outcome::not_allowed : stuck_ ? outcome::stuck : outcome::passed;
+    }
+
   private:
+    std::atomic<bool> stuck_{false};
     std::atomic<bool> held_{false}, wanted_{false}, passed_{false}, refused_{false};
     const int processor_ = sched_getcpu();
 
