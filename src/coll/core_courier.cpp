@@ -6,6 +6,7 @@
 #include "core/internal.hpp"
 #include "core/node.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <sched.h>

@@ -213,6 +213,9 @@ void a_receiver_that_calls_nothing_gets_its_messages()
     for (auto &send : sends) EXPECT_DONE(MP_send(right(), 30, mine.data(), mine.size(), &send));
     usleep(300000);
     EXPECT_DONE(MP_barrier());
+    int came = 0; // takes in what lies between the processes
+    EXPECT_DONE(MP_look(left(), 30, &came, nullptr));
+    EXPECT(came == 1);
     std::size_t used = 0, bound = 0;
     EXPECT_DONE(MP_memory(&used, &bound));
     EXPECT(used > 0 && used <= bound);
