@@ -25,7 +25,8 @@ extern "C" {
 #endif
 
 /* Everybody's `own_bytes` bytes become its part of root's output. `output`, `bytes` and `offsets` matter at root only,
- * whose `input` may be its own part of `output`, in place. MPI_Gatherv(). */
+ * whose `input` may be its own part of `output`, in place. Who sends a part of more than 512 KiB, divided by the
+ * members, waits until root has it; in sea_scatterv() root waits so for parts of more than 512 KiB. MPI_Gatherv(). */
 int sea_gatherv(sea_team team, int root, const void *input, size_t own_bytes, void *output, const size_t *bytes,
                 const size_t *offsets);
 

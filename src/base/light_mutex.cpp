@@ -7,6 +7,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace onesea {
@@ -22,6 +23,13 @@ long futex(std::atomic<std::uint32_t> &word, int what, std::uint32_t value)
 {
     static_assert(sizeof word == 4);
     return syscall(SYS_futex, &word, what | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
+}
+
+// No point at which a thread is cancelled, as usleep() would be.
+void nap()
+{
+    const timespec time{0, 50'000};
+    syscall(SYS_nanosleep, &time, nullptr);
 }
 
 } // namespace
@@ -63,7 +71,7 @@ void light_mutex::let_another_in()
         if (waited < awake)
             sched_yield();
         else
-            usleep(50);
+            nap();
     }
 }
 
