@@ -509,12 +509,11 @@ int sea_team_member(sea_team team, int member);
  * now and then (after 32 calls or 16 MiB), and imply no fence. `bytes` is the size of one member's part. Input and
  * output may be the same buffer where their sizes are equal, but must not overlap otherwise.
  *
- * A member that dies lets the others' calls return SEA_ERR_DEAD. One that gives a call up (SEA_ERR_TIMEOUT,
- * sea_set_timeout(); SEA_ERR_LINK: a way was given up; SEA_ERR_MEMORY; SEA_ERR_ADDRESS: unreadable data;
- * SEA_ERR_INVALID where their calls differ, but for roots) ends the team (SEA_TEAM_WORLD, too) for all: the calls that
- * members are in (those with long data under way when that is done, or their own time is up), or their next ones,
- * return that status, and all later ones. Matched messages go on; sea_team_create() makes a new one of the same ranks,
- * asking nobody. */
+ * A member that dies ends the others' calls with SEA_ERR_DEAD. One that gives a call up (SEA_ERR_TIMEOUT,
+ * sea_set_timeout(); SEA_ERR_LINK: a way given up; SEA_ERR_MEMORY; SEA_ERR_ADDRESS: unreadable data; SEA_ERR_INVALID
+ * where their calls differ, but for roots) ends the team (SEA_TEAM_WORLD, too) for all: the calls that members are in
+ * (with long data under way when that is done, or their own time is up), or their next ones, and all later ones, return
+ * that status. Matched messages go on; sea_team_create() makes another of these ranks, asking nobody. */
 
 typedef enum sea_type {
     SEA_INT8 = 0, SEA_UINT8, SEA_INT16, SEA_UINT16, SEA_INT32, SEA_UINT32, SEA_INT64, SEA_UINT64, SEA_FLOAT, SEA_DOUBLE
