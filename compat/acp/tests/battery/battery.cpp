@@ -103,6 +103,20 @@ std::size_t allocated_bytes()
     return info.uordblks + info.hblkhd;
 }
 
+bool allocated_falls_below(std::size_t bytes)
+{
+    constexpr double patience = 10; // seconds
+    const double end = seconds() + patience;
+    while (allocated_bytes() >= bytes) {
+        if (seconds() > end) {
+            std::cerr << "    " << allocated_bytes() << " bytes, not below " << bytes << '\n';
+            return false;
+        }
+        usleep(1000);
+    }
+    return true;
+}
+
 } // namespace battery
 
 using namespace battery;

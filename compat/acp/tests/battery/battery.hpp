@@ -100,6 +100,9 @@ double seconds();
 double processor_seconds();    // of this process so far
 std::size_t allocated_bytes(); // by malloc() in this process
 
+// Whether that falls below a bound. What a call has ended, a thread of the library may free a moment after it.
+bool allocated_falls_below(std::size_t bytes);
+
 } // namespace battery
 
 #define STEP(name)                                                     \

@@ -236,9 +236,7 @@ STEP(requests_that_a_reset_ends_leave_nothing_behind)
     round(3);
     const std::size_t before = allocated_bytes();
     round(often(20));
-    CHECK(allocated_bytes() < before + (256 << 10));
-    if (allocated_bytes() >= before + (256 << 10))
-        std::cerr << "    " << before << " -> " << allocated_bytes() << " bytes\n";
+    CHECK(allocated_falls_below(before + (256 << 10)));
 }
 
 STEP(an_access_after_all_does_not_wait_for_a_receive)
