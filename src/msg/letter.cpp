@@ -3,9 +3,6 @@
 // needs no lock for it. What is more than it may keep, and all of a thread that ends, goes back to malloc.
 #include "msg/letter.hpp"
 
-#include "base/log.hpp"
-
-#include <cstdlib>
 #include <utility>
 
 namespace onesea::msg {
@@ -41,14 +38,6 @@ struct keeper {
 void begin_to_keep() { thread_local keeper one; }
 
 } // namespace
-
-letter *letter::make(std::size_t room)
-{
-    void *memory = ::operator new(sizeof(letter) + room, std::nothrow);
-    if (memory) return new (memory) letter;
-    log(level::error, "no memory for a message of {} bytes that has come", room);
-    std::abort();
-}
 
 void *request::operator new(std::size_t bytes)
 {

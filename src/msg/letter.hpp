@@ -33,16 +33,10 @@ struct letter final : arrival {
     request *taker = nullptr; // of one that is not whole
     offer_words offer;
 
-    std::byte *data() { return reinterpret_cast<std::byte *>(this + 1); }
+    const std::size_t room; // bytes of data, behind it: letter_box.hpp
 
-    // With room for so many bytes of data. Without memory the process ends: what has come can be neither kept nor given
-    // back.
-    static letter *make(std::size_t room);
-    static void destroy(letter *l)
-    {
-        l->~letter();
-        ::operator delete(l);
-    }
+    explicit letter(std::size_t bytes_of_data) : room(bytes_of_data) {}
+    std::byte *data() { return reinterpret_cast<std::byte *>(this + 1); }
 };
 
 static_assert(sizeof(letter) <= 160); // as message.h says of envelopes

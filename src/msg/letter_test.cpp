@@ -30,13 +30,6 @@ std::size_t keeps() // none where the sanitizer looks for uses of deleted ones
     return kept;
 }
 
-// Sanitizers end it themselves.
-TEST(letter, a_process_without_memory_for_what_has_come_ends_and_says_why)
-{
-    testing::GTEST_FLAG(death_test_style) = "threadsafe";
-    EXPECT_DEATH(onesea::msg::letter::make(SIZE_MAX / 4), "no memory for a message of [0-9]+ bytes|allocation-size");
-}
-
 TEST(letter, a_thread_keeps_a_bounded_number_of_its_deleted_requests)
 {
     std::thread([] {

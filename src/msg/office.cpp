@@ -29,6 +29,7 @@ void office::open(core::engine_held_t)
     told_ = core::ends_told(core::engine_held);
     slot_ = core::own_slot();
     bound_ = message_memory();
+    letter_box_.keep_at_most(bound_ / 8);
     shares_ = {bound_, header.world.load(std::memory_order_relaxed), header.rank_capacity};
     share_ = shares_.of(me_);
     lane_eager_ = std::min<std::size_t>(lane_eager, header.tuning.of(path_kind::shm).eager_message);
@@ -52,7 +53,7 @@ void office::close()
     open_ = false;
     matcher_.for_each_kept([&](arrival *a) {
         matcher_.take(a);
-        letter::destroy(static_cast<letter *>(a));
+        letter_box_.destroy(static_cast<letter *>(a));
     });
     auto drop = [](request *r) {
         if (r->operation) delete r;
@@ -76,7 +77,7 @@ void office::close()
         h.stage.from.leave();
         drop(h.fetch);
     }
-    for (auto &[number, l] : std::exchange(taken_, {})) letter::destroy(l.what);
+    for (auto &[number, l] : std::exchange(taken_, {})) letter_box_.destroy(l.what);
     neighbours_.clear();
     remotes_.clear();
     last_remote_ = nullptr;
@@ -84,6 +85,7 @@ void office::close()
     any_stuck_ = false;
     handles_.clear();
     used_ = own_charged_ = handles_posted_ = 0;
+    letter_box_.keep_at_most(0);
     world_left_ = {};
 }
 
@@ -171,7 +173,7 @@ void office::keep(letter *l)
 void office::forget(letter *l)
 {
     used_ -= sizeof(letter) + (l->stays ? 0 : l->bytes);
-    letter::destroy(l);
+    letter_box_.destroy(l);
 }
 
 void office::arrive(unsigned slot, const pattern &what, const void *data, std::size_t bytes) noexcept
@@ -199,7 +201,7 @@ void office::arrive(request *r, unsigned slot, const pattern &what, const void *
             release(what.source, bytes);
         return finish(*r, r->good_status());
     }
-    letter *l = letter::make(bytes);
+    letter *l = letter_box_.make(bytes);
     l->what = what;
     l->bytes = bytes;
     if (bytes) copy_bytes(l->data(), data, bytes);
@@ -217,7 +219,7 @@ void office::arrive_offer(request *r, int source, const pattern &what, const off
         r->tag = what.tag;
         return meet_offer(*r, source, words);
     }
-    letter *l = letter::make(0);
+    letter *l = letter_box_.make(0);
     l->what = what;
     l->bytes = words.bytes;
     l->stays = true;

@@ -36,7 +36,7 @@
 #include "coll/survivors.hpp"
 #include "core/internal.hpp"
 #include "core/node.hpp"
-#include "msg/letter.hpp"
+#include "msg/letter_box.hpp"
 #include "msg/matcher.hpp"
 #include "msg/memory_shares.hpp"
 #include "msg/receive_table.hpp"
@@ -193,6 +193,7 @@ class office {
     };
     std::unordered_map<std::uint64_t, taken_letter> taken_;
     std::uint64_t next_taken_ = 1;
+    letter_box letter_box_;
     std::size_t used_ = 0, own_charged_ = 0;
     std::vector<unsigned> stuck_; // slots of neighbours with stuck items, or that had some
     std::atomic<bool> any_stuck_{false};

@@ -125,7 +125,7 @@ void office::first_frame(remote &from, const core::upper_frame &f)
         r->state.store(request::phase::fetching, std::memory_order_release);
         from.filling = r;
     } else {
-        letter *l = letter::make(length);
+        letter *l = letter_box_.make(length);
         l->what = what;
         l->bytes = length;
         l->whole = false;

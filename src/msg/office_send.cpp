@@ -89,7 +89,7 @@ int office::send_local(unsigned slot, const parcel &p)
         if (!n.stuck.empty() || !n.out.push({lane_message, p.tag, p.team, p.bytes, p.data}, in_turns)) return lane_full;
         n.heard = lanes_[slot].in.position();
         n.charged += cost;
-        crowded_lane = n.out.more_than_half_full();
+        crowded_lane = n.out.is_crowded();
     }
     core::count_message(p.rank, p.bytes);
     announce(slot, false, crowded_lane);

@@ -107,17 +107,20 @@ class basic_lane_writer : public basic_lane<Cells> {
         return true;
     }
 
-    bool more_than_half_full()
-    {
-        if (tail_ - free_ <= Cells / 2) return false;
-        free_ = control_->head.load(std::memory_order_acquire);
-        return tail_ - free_ > Cells / 2;
-    }
+    // It is time that the consumer takes some: little more than a message of the longest fits.
+    bool is_crowded() { return holds_more_than(Cells / 4 * 3); }
 
     // Half of the lane is free.
-    bool has_room() { return !more_than_half_full(); }
+    bool has_room() { return !holds_more_than(Cells / 2); }
 
   private:
+    bool holds_more_than(std::size_t cells)
+    {
+        if (tail_ - free_ <= cells) return false;
+        free_ = control_->head.load(std::memory_order_acquire);
+        return tail_ - free_ > cells;
+    }
+
     static constexpr std::size_t most_handed_on = 17; // cells, 1 KB: of more it takes as long as fetching them does
 
     // Asks the processor to move what was written to the cache that all have; old ones take it for no operation.

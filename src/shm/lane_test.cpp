@@ -53,7 +53,7 @@ TEST(lane, is_empty_at_first_and_refuses_when_full)
     std::uint64_t n = 0;
     while (push(s->in, n, 8)) ++n;
     EXPECT_EQ(n, lane_cells);
-    EXPECT_TRUE(s->in.more_than_half_full());
+    EXPECT_TRUE(s->in.is_crowded());
     lane_item item;
     for (std::uint64_t i = 0; i < n; ++i) {
         ASSERT_TRUE(s->out.front(&item));
@@ -65,7 +65,7 @@ TEST(lane, is_empty_at_first_and_refuses_when_full)
     EXPECT_TRUE(push(s->in, n, lane::most_bytes));
 }
 
-TEST(lane, is_half_full_with_more_than_half_of_its_cells)
+TEST(lane, has_room_up_to_half_of_its_cells_and_is_crowded_beyond_three_quarters)
 {
     auto s = std::make_unique<lane_storage>();
     for (std::uint64_t n = 0; n < lane_cells / 2; ++n) ASSERT_TRUE(push(s->in, n, 8));
@@ -73,10 +73,15 @@ TEST(lane, is_half_full_with_more_than_half_of_its_cells)
     for (std::uint64_t n = 0; n < lane_cells / 4; ++n) {
         ASSERT_TRUE(push(s->in, n, 8));
         EXPECT_FALSE(s->in.has_room());
+        EXPECT_FALSE(s->in.is_crowded());
     }
+    ASSERT_TRUE(push(s->in, lane_cells / 4 * 3, 8));
+    EXPECT_TRUE(s->in.is_crowded());
     lane_item item;
     while (s->out.front(&item) && !s->out.pop()) continue;
-    EXPECT_TRUE(s->in.has_room()) << "it knows of a quarter that is free";
+    EXPECT_FALSE(s->in.is_crowded()) << "it knows of a quarter that is free";
+    while (s->out.front(&item) && !s->out.pop()) continue;
+    EXPECT_TRUE(s->in.has_room());
 }
 
 // A quarter at a time, also by a reader that was moved, as those in a growing array are.
