@@ -101,7 +101,8 @@ int sea_message_receive_taken(sea_message message, void *buffer, size_t capacity
  * job may have has a share of the bound, one that may come (`onesea run --spawn`: 16 a node) a quarter of that of one
  * from the start, and sends no more than that ahead of receives. The envelopes of messages that stay with their senders
  * count in *used, but are not bounded by it, since a receive may be for the last of them: 160 bytes at most for each
- * send that is not complete. Either output may be NULL. */
+ * send that is not complete. What they took is kept for the next ones up to an eighth of the bound, beside *used.
+ * Either output may be NULL. */
 int sea_message_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank, by the profile that the job loaded (`onesea

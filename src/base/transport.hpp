@@ -127,11 +127,13 @@ class transport {
     // [lock] Takes in what has arrived and runs timers that are due; true if anything happened. Bounded work.
     virtual bool poll(nanoseconds now) = 0;
 
-    // [lock] File descriptors of which one becomes readable when poll() has work; -1 where there is none. Others after
-    // a poll() that returned true.
+    // [lock] File descriptors of which one becomes readable when poll() has work; -1 where there is none. One
+    // more after a poll() that returned true, perhaps; they stay open until close().
     static constexpr unsigned most_wake_fds = 2;
     using wake_set = std::array<int, most_wake_fds>;
     virtual wake_set wake_fds() const = 0;
+    // [lock] One of them was readable.
+    virtual void was_woken() {}
 
     // [lock] Announces that nobody will poll until a wake fd is readable or deadline() has come. False if there is work
     // already.

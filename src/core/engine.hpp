@@ -166,7 +166,7 @@ class engine_state final : public sink {
         std::condition_variable_any changed;
         std::atomic<int> waiters{0};      // threads in wait()
         int parked = 0;                   // of them, in `changed`
-        std::atomic<bool> blocked{false}; // one thread is in ppoll for all
+        std::atomic<bool> blocked{false}; // one thread sleeps for all
         bool blocked_by_dispatcher = false;
         std::uint64_t arms = 0; // how often a thread has begun to sleep for all
         std::mutex away_mutex;  // of the two below; taken after the engine lock or alone
@@ -189,6 +189,7 @@ class engine_state final : public sink {
         std::atomic<bool> stop{false};
         std::thread dispatcher;
         stand_in stands_in; // for it, while handlers of the program keep it
+        sleeping_place place;
     } sleep;
 
     std::unique_ptr<counts_page> counts;                   // stays mapped to the end of the process

@@ -183,6 +183,8 @@ int open_transports()
     e.local_rows = std::make_unique<std::atomic<pair_row *>[]>(h.slots);
     if (int s = open_net()) return s;
     if (int error = e.sleep.wake.open()) return system_failure("eventfd, timerfd_create", error);
+    if (int error = e.sleep.place.open(e.sleep.wake, e.inherited.lifeline_fd))
+        return system_failure("epoll_create1, epoll_ctl", error);
     e.sleep.oversubscribed = h.ranks_on_machine > unsigned(sysconf(_SC_NPROCESSORS_ONLN));
     return SEA_OK;
 }
@@ -222,6 +224,7 @@ void tear_down()
     for (int fd : {e.inherited.udp_fd, e.inherited.wishes_fd})
         if (fd >= 0) ::close(fd);
     e.sleep.wake.close();
+    e.sleep.place.close();
     if (e.arena)
         for (unsigned s = 0; s < e.arena.header().slots; ++s)
             if (e.arena.slot_at(s).doorbell >= 0) ::close(e.arena.slot_at(s).doorbell);

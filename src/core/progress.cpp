@@ -43,7 +43,7 @@ constexpr int handlers_at_once = 256;
 
 void kick() { engine().sleep.wake.kick(); }
 
-// The thread that sleeps in ppoll for all, also if what it looks at before throws.
+// The thread that sleeps for all, also if what it looks at before throws.
 class sleeper_for_all {
   public:
     sleeper_for_all()
@@ -159,10 +159,11 @@ bool block(locked &lock, nanoseconds until, function_ref<bool()> ready)
     s.blocked_until = until;
     const bool now_ready = ready();
     if (!now_ready && quiet && rest != 0) {
-        sleeping_place place;
+        e.sleep.place.look_around();
         lock.unlock();
-        place.sleep(until);
+        e.sleep.place.sleep(until);
         lock.lock();
+        e.sleep.place.woken();
     }
     return now_ready;
 }

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <memory>
 #include <new>
+#include <sys/eventfd.h>
 #include <thread>
+#include <utility>
 
 using namespace onesea;
 using namespace onesea::core;
@@ -101,6 +103,28 @@ class busy_transport final : public idle_transport {
     {
         looks_of_program += !is_dispatcher;
         return true;
+    }
+};
+
+// Has a descriptor, at which it is told that it was readable.
+class ringing_transport final : public idle_transport {
+  public:
+    std::atomic<int> woken{0};
+
+    void ring() const { eventfd_write(bell(), 1); }
+    wake_set wake_fds() const override { return {-1, bell()}; }
+    void was_woken() override
+    {
+        eventfd_t count;
+        eventfd_read(bell(), &count);
+        ++woken;
+    }
+
+  private:
+    static int bell()
+    {
+        static const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); // stays: the dispatcher may be falling asleep
+        return fd;
     }
 };
 
@@ -323,6 +347,32 @@ TEST_F(JobOfOne, a_call_that_has_the_lock_is_asked_to_look_in_place_of_the_dispa
         std::this_thread::sleep_for(std::chrono::milliseconds(1)); // for the dispatcher, which waited for the lock
     }
     FAIL() << "nobody was asked in time";
+}
+
+TEST_F(JobOfOne, a_transport_is_told_when_its_descriptor_has_woken_who_slept_and_not_when_something_else_has)
+{
+    added<ringing_transport> rung;
+    auto &s = engine().sleep;
+    const auto eventually = [](auto &&condition) {
+        for (const nanoseconds end = deadline_after(20); now_ns() < end;) {
+            if (condition()) return true;
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        return false;
+    };
+    std::uint64_t seen = 0;
+    const auto sleeps_anew = [&] {
+        locked lock = enter();
+        return s.blocked && std::exchange(seen, s.arms) != s.arms;
+    };
+    for (int i = 1; i <= 20; ++i) {
+        ASSERT_TRUE(eventually(sleeps_anew)) << i;
+        s.wake.kick();
+        ASSERT_TRUE(eventually(sleeps_anew)) << i;
+        ASSERT_EQ(rung->woken, i - 1);
+        rung->ring();
+        ASSERT_TRUE(eventually([&] { return rung->woken == i; })) << i;
+    }
 }
 
 // Another thread turns the epoch again before the first has seen that its own has ended.

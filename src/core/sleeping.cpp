@@ -6,8 +6,8 @@
 #include "base/log.hpp"
 #include "core/engine.hpp"
 
-#include <algorithm>
 #include <cerrno>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -74,20 +74,33 @@ void wakers::forget_time()
     if (std::exchange(time_set_, false)) timerfd_settime(time_fd_, 0, &none, nullptr);
 }
 
-sleeping_place::sleeping_place()
+int sleeping_place::open(const wakers &wake, int lifeline)
 {
-    auto &e = engine();
-    add(e.sleep.wake.kicks());
-    add(e.sleep.wake.times());
-    add(e.inherited.lifeline_fd);
-    e.for_each_transport([&](transport &t) {
-        for (int fd : t.wake_fds()) add(fd);
-    });
+    rare_fd_ = above_standard(epoll_create1(EPOLL_CLOEXEC));
+    if (rare_fd_ < 0) return errno;
+    fds_.fill({-1, POLLIN, 0});
+    fds_[0].fd = rare_fd_;
+    return watch(wake.kicks()) && watch(wake.times()) && (lifeline < 0 || watch(lifeline)) ? 0 : errno;
 }
 
-void sleeping_place::add(int fd)
+bool sleeping_place::watch(int fd)
 {
-    if (fd >= 0) fds_[n_++] = {fd, POLLIN, 0};
+    epoll_event event{EPOLLIN, {.fd = fd}};
+    return epoll_ctl(rare_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void sleeping_place::close()
+{
+    if (rare_fd_ >= 0) ::close(std::exchange(rare_fd_, -1));
+}
+
+void sleeping_place::look_around()
+{
+    auto next = fds_.begin() + 1;
+    engine().for_each_transport([&](transport &t) {
+        for (int fd : t.wake_fds()) next++->fd = fd;
+    });
+    while (next != fds_.end()) next++->fd = -1; // poll() passes over it
 }
 
 void sleeping_place::sleep(nanoseconds until)
@@ -98,12 +111,35 @@ void sleeping_place::sleep(nanoseconds until)
         left = as_timespec(until > now ? until - now : 0);
         limit = &left;
     }
-    if (ppoll(fds_.data(), n_, limit, nullptr) <= 0) return;
-    for (unsigned i = 0; i < n_; ++i)
-        if (fds_[i].revents & POLLNVAL) end_without_descriptors();
+    if (ppoll(fds_.data(), fds_.size(), limit, nullptr) <= 0) {
+        for (pollfd &fd : fds_) fd.revents = 0; // an interrupted call has left them as they were
+        return;
+    }
+    for (const pollfd &fd : fds_)
+        if (fd.revents & POLLNVAL) end_without_descriptors();
+    if (fds_[0].revents) take_rare();
+}
+
+void sleeping_place::take_rare()
+{
     auto &e = engine();
-    if (fds_[0].revents) e.sleep.wake.take_kicks();
-    if (e.inherited.lifeline_fd >= 0 && fds_[2].revents) end_with_agent();
+    std::array<epoll_event, 3> events;
+    const int n = epoll_wait(rare_fd_, events.data(), int(events.size()), 0);
+    for (int i = 0; i < n; ++i) {
+        const int fd = events[std::size_t(i)].data.fd;
+        if (fd == e.sleep.wake.kicks()) e.sleep.wake.take_kicks();
+        if (fd == e.inherited.lifeline_fd) end_with_agent();
+    }
+}
+
+void sleeping_place::woken()
+{
+    auto next = fds_.begin() + 1;
+    engine().for_each_transport([&](transport &t) {
+        bool any = false;
+        for (unsigned i = 0; i < transport::most_wake_fds; ++i) any |= next++->revents != 0;
+        if (any) t.was_woken();
+    });
 }
 
 } // namespace onesea::core

@@ -35,17 +35,29 @@ class wakers {
     bool time_set_ = false;
 };
 
-// What to sleep at. Made under the lock, since a poll() may exchange descriptors; sleep() runs without it.
+// What to sleep at. Waking up takes time for each descriptor that is looked at, so those where something comes rarely
+// lie behind one of epoll. The sockets do not: epoll would be told of each packet, also while nobody sleeps.
 class sleeping_place {
   public:
-    sleeping_place();
-    void sleep(nanoseconds until); // ends the process if the agent has died
+    sleeping_place() = default;
+    sleeping_place(const sleeping_place &) = delete;
+    sleeping_place &operator=(const sleeping_place &) = delete;
+
+    int open(const wakers &wake, int lifeline); // 0 or errno; lifeline: -1 if there is none
+    void close();
+
+    void look_around();            // under the engine lock: transports may have opened descriptors
+    void sleep(nanoseconds until); // without it; ends the process if the agent has died
+    void woken();                  // under it again: tells the transports that were woken
 
   private:
-    void add(int fd);
+    static constexpr unsigned most_of_transports = 2 * transport::most_wake_fds;
 
-    std::array<pollfd, 3 + 2 * transport::most_wake_fds> fds_;
-    nfds_t n_ = 0;
+    int rare_fd_ = -1;                                 // of epoll: kicks, times, lifeline
+    std::array<pollfd, 1 + most_of_transports> fds_{}; // that, and those of the transports
+
+    bool watch(int fd);
+    void take_rare();
 };
 
 } // namespace onesea::core

@@ -10,7 +10,7 @@
 namespace onesea::msg {
 namespace {
 
-constexpr unsigned least_shift = 6, significant = 4;
+constexpr unsigned least_shift = 4, significant = 4;
 
 struct size_class {
     std::size_t bytes; // as many as a letter of this class takes

@@ -33,8 +33,8 @@ class letter_box {
         spare *next;
         std::size_t bytes;
     };
-    static constexpr std::size_t lists = 80;
-    std::array<spare *, lists> spares_{}; // by size, in steps of an eighth at most
+    static constexpr std::size_t lists = 96;
+    std::array<spare *, lists> spares_{}; // by size, the largest of 240 KB, in steps of an eighth at most
     std::size_t kept_ = 0, most_ = 0, shortened_ = 0;
 
     void *take(std::size_t list);

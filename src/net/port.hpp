@@ -30,7 +30,7 @@ class datagram_port {
     virtual nanoseconds now() const = 0;                              // never goes back
     virtual transport::wake_set wake_fds() const { return {-1, -1}; } // one is readable when something has arrived
 
-    // The peer with which most packets are exchanged. True: wake_fds() are others now.
+    // The peer with which most packets are exchanged. True: there is one more of wake_fds() now.
     virtual bool prefer(const endpoint &) { return false; }
 
     // Nobody has called receive() for a while, and something may have arrived meanwhile.

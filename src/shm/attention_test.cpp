@@ -186,6 +186,7 @@ TEST_F(AttentionTest, nothing_is_slept_over_while_places_change_hands)
                 ++in_vain;
                 arena_.slot_at(0).pending[0].fetch_or((1u << ranks) - 2); // the test is to end
             }
+            all_[0]->was_woken();
             ++slept;
         }
         all_[0]->disarm();

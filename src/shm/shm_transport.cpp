@@ -328,13 +328,13 @@ bool shm_transport::arm(bool for_memory)
     return true;
 }
 
-void shm_transport::disarm()
+void shm_transport::was_woken()
 {
-    slot &mine = arena_.slot_at(own_);
-    mine.sleeping.exchange(0);
-    std::uint64_t count; // the agent rings without looking at the flag, so the bell is always quieted
-    [[maybe_unused]] auto n = ::read(mine.doorbell, &count, sizeof count);
+    std::uint64_t count;
+    [[maybe_unused]] auto n = ::read(arena_.slot_at(own_).doorbell, &count, sizeof count);
 }
+
+void shm_transport::disarm() { arena_.slot_at(own_).sleeping.exchange(0); }
 
 void shm_transport::peer_gone(int rank, bool cleanly)
 {

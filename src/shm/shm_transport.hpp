@@ -29,6 +29,7 @@ class shm_transport final : public transport {
     bool poll(nanoseconds now) override;
     wake_set wake_fds() const override;
     bool arm(bool for_memory) override;
+    void was_woken() override;
     void disarm() override;
     nanoseconds deadline() const override { return never; }
     void peer_gone(int rank, bool cleanly) override;

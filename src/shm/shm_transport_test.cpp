@@ -320,7 +320,7 @@ TEST_F(ShmTransportTest, a_bell_that_the_agent_rang_is_quiet_afterwards)
     std::uint64_t one = 1;
     ASSERT_TRUE(b_->arm(true));
     ASSERT_EQ(::write(arena_.slot_at(1).doorbell, &one, 8), 8);
-    b_->disarm();
+    b_->was_woken();
     EXPECT_LT(::read(arena_.slot_at(1).doorbell, &one, 8), 0);
 }
 

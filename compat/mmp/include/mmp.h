@@ -195,7 +195,8 @@ int MP_set_timeout(double seconds);
  * environment variable ONESEA_MESSAGE_MEMORY). Each rank that the job may have has a share of it, one that may come
  * (`onesea run --spawn`: 16 a node) a quarter of that of one from the start, and sends no more than that ahead of
  * receives. The envelopes of messages that stay with their senders count in *used, but are not bounded by it: 160 bytes
- * at most for each send that is not complete. Either output may be NULL. */
+ * at most for each send that is not complete. What they took is kept for the next ones up to an eighth of the bound,
+ * beside *used. Either output may be NULL. */
 int MP_memory(size_t *used, size_t *bound);
 
 /* In fragments of how many bytes large messages from here travel to a rank. It is measured by `onesea tune` and loaded
