@@ -9,6 +9,7 @@
 #include <cstring>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace battery {
 
