@@ -107,7 +107,7 @@ class basic_lane_writer : public basic_lane<Cells> {
         return true;
     }
 
-    // It is time that the consumer takes some: little more than a message of the longest fits.
+    // It is time that the consumer takes some: the longest message may find no room.
     bool is_crowded() { return holds_more_than(Cells / 4 * 3); }
 
     // Half of the lane is free.
