@@ -338,14 +338,14 @@ void engine_state::answer_follows(operation *op)
     if (op->bytes >= expectation::least && being_answered == 0) being_answered = operation_table::id_of(op);
 }
 
-// What the caches cannot hold is better copied past them. Behind a gap some may have come.
+// Behind a gap some may have come.
 sink::expectation engine_state::expects()
 {
     if (being_answered == 0) return {};
     const operation *op = operations.find(being_answered);
     const bool goes_on = op && op->state == operation::phase::active && op->awaits_reply && op->lands &&
                          op->answers == 1 && op->reply_bytes >= expectation::least;
-    if (!goes_on || op->without_gap != op->bytes - op->reply_bytes || passes_caches(transfer_scale(op->bytes))) {
+    if (!goes_on || op->without_gap != op->bytes - op->reply_bytes) {
         being_answered = 0;
         return {};
     }

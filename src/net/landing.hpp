@@ -102,7 +102,7 @@ class landing {
 
   private:
     static constexpr unsigned most_doublings = 10, compared_every = 256; // packets
-    static constexpr float slow = 1.25F; // as against what is copied; where the kernel is slow it is three times that
+    static constexpr float slow = 1.1F; // as against what is copied; where the kernel is slow it is three times that
     sink::expectation expected_;
     datagram_port::aside aside_;
     bool ends_ = false;                      // a message, in what is expected
