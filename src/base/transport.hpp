@@ -69,13 +69,13 @@ class sink {
     // Where the payload of a frame belongs that is likely to come next. Nobody relies on what lies there until all of
     // it has been received: anything may be written there in between.
     struct expectation {
-        int source = -1; // -1: none
-        frame head{};    // its type, id and position
+        int source = -1;
+        frame head{}; // its type, id and position
         std::byte *to = nullptr;
         std::size_t bytes = 0;                         // its payload at most, and how much is free there
         static constexpr std::size_t least = 8 * 1024; // fewer are copied in no time
     };
-    virtual expectation expects() { return {}; }
+    virtual bool expects(expectation *) { return false; } // false: nothing, as a rule
 
     // Nothing has been heard of that rank for so long that its link was given up: no answer will come.
     virtual void unreachable(int) {}

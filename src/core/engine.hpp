@@ -136,7 +136,7 @@ class engine_state final : public sink {
     // sink: see responder.cpp
     void receive(int source, const frame &head, std::span<const std::byte> payload) override;
 
-    expectation expects() override;
+    bool expects(expectation *next) override;
     void answer_follows(operation *op); // of a pull
     void about_to_acknowledge() override;
     bool answers_follow() const override;

@@ -339,24 +339,23 @@ void engine_state::answer_follows(operation *op)
 }
 
 // Behind a gap some may have come.
-sink::expectation engine_state::expects()
+bool engine_state::expects(expectation *next)
 {
-    if (being_answered == 0) return {};
+    if (being_answered == 0) return false;
     const operation *op = operations.find(being_answered);
     const bool goes_on = op && op->state == operation::phase::active && op->awaits_reply && op->lands &&
                          op->answers == 1 && op->reply_bytes >= expectation::least;
     if (!goes_on || op->without_gap != op->bytes - op->reply_bytes) {
         being_answered = 0;
-        return {};
+        return false;
     }
-    expectation e;
-    e.source = op->target;
-    e.to = static_cast<std::byte *>(op->memory) + (op->bytes - op->reply_bytes);
-    e.bytes = op->reply_bytes;
-    e.head.type = frame_type::data;
-    e.head.id = being_answered;
-    e.head.position = reinterpret_cast<std::uint64_t>(e.to);
-    return e;
+    next->source = op->target;
+    next->to = static_cast<std::byte *>(op->memory) + (op->bytes - op->reply_bytes);
+    next->bytes = op->reply_bytes;
+    next->head.type = frame_type::data;
+    next->head.id = being_answered;
+    next->head.position = reinterpret_cast<std::uint64_t>(next->to);
+    return true;
 }
 
 void engine_state::about_to_acknowledge()

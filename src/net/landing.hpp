@@ -28,13 +28,18 @@ namespace onesea::net {
 
 class landing {
   public:
-    // What to ask the port for when this is expected: as a rule nothing.
-    datagram_port::aside wanted(const sink::expectation &e)
+    // What to ask the port for when nothing is expected.
+    const datagram_port::aside &nothing()
     {
+        if (expected_.source >= 0) [[unlikely]] // else there is nothing to forget, as in most looks at the port
+            forget();
+        return aside_;
+    }
+    // When this is.
+    const datagram_port::aside &wanted(const sink::expectation &e)
+    {
+        forget();
         expected_ = e;
-        aside_ = {};
-        rests_ = false;
-        if (e.source < 0) return aside_;
         rests_ = rest_ > 0 || landed_since_ >= compared_every;
         ends_ = e.bytes <= most_payload;
         if (!rests_) aside_ = {header_bytes + ack_bytes_[ends_] + frame_bytes, {e.to, std::min(e.bytes, most_payload)}};
@@ -115,6 +120,12 @@ class landing {
     unsigned landed_since_ = compared_every; // one was copied
     float copied_ = 0;                       // ns a byte, of late, where nothing has landed
 
+    void forget()
+    {
+        expected_ = {};
+        aside_ = {};
+        rests_ = false;
+    }
     std::size_t in_place() const { return std::min(length_, aside_.place.size()); }
 
     bool is_expected(const packet_header &h, std::span<const std::byte> datagram, std::size_t tag)

@@ -208,10 +208,12 @@ TEST_F(Landing, refuses_a_frame_that_says_it_is_longer_than_its_packet)
 
 TEST_F(Landing, is_not_asked_for_where_nothing_is_expected)
 {
-    EXPECT_TRUE(runway.wanted({}).place.empty());
+    EXPECT_TRUE(runway.nothing().place.empty());
     EXPECT_FALSE(runway.measures());
     EXPECT_EQ(runway.wanted(expected).place.size(), most_payload);
     EXPECT_TRUE(runway.measures());
+    EXPECT_TRUE(runway.nothing().place.empty());
+    EXPECT_FALSE(runway.measures());
 }
 
 class LandingLuck : public Landing {

@@ -181,7 +181,8 @@ bool net_transport::take_all(nanoseconds now)
     };
     unsigned looks = now < expecting_until_ ? looks_when_expecting : 1;
     for (std::size_t bytes = 1; bytes < bytes_per_poll;) {
-        const auto aside = landing_.wanted(may_land_ ? sink_.expects() : sink::expectation());
+        sink::expectation next;
+        const auto &aside = may_land_ && sink_.expects(&next) ? landing_.wanted(next) : landing_.nothing();
         const nanoseconds began = landing_.measures() ? io_.now() : 0;
         const std::size_t got = io_.receive(use, aside);
         if (began) landing_.took(got, parted, io_.now() - began);

@@ -51,10 +51,11 @@ struct memory_sink final : sink {
         told.to = memory.data() + position;
         told.bytes = left;
     }
-    expectation expects() override
+    bool expects(expectation *next) override
     {
         const bool gap = told.source >= 0 && bytes != told.head.position - first;
-        return gap ? expectation() : told;
+        *next = told;
+        return told.source >= 0 && !gap;
     }
     std::uint64_t first = 64; // position of the put
 };

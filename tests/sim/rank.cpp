@@ -329,21 +329,20 @@ void rank::on_data(operation &op, const frame &head, std::span<const std::byte> 
     if (op.answer_bytes == op.bytes) answered(op, SEA_OK);
 }
 
-sink::expectation rank::expects()
+bool rank::expects(expectation *next)
 {
     operation *op = being_answered_ ? world_.find(being_answered_) : nullptr;
     if (!op || op->done || op->answered || op->answer_from_start != op->answer_bytes) {
         being_answered_ = 0;
-        return {};
+        return false;
     }
-    expectation e;
-    e.source = int(op->target);
-    e.to = op->data.data() + op->answer_bytes;
-    e.bytes = op->bytes - op->answer_bytes;
-    e.head.type = frame_type::data;
-    e.head.id = op->id;
-    e.head.position = op->answer_bytes;
-    return e;
+    next->source = int(op->target);
+    next->to = op->data.data() + op->answer_bytes;
+    next->bytes = op->bytes - op->answer_bytes;
+    next->head.type = frame_type::data;
+    next->head.id = op->id;
+    next->head.position = op->answer_bytes;
+    return true;
 }
 
 void rank::receive(int source, const frame &head, std::span<const std::byte> payload)

@@ -37,7 +37,7 @@ class rank final : public sink {
     std::string check_memory() const;
 
     void receive(int source, const frame &head, std::span<const std::byte> payload) override;
-    expectation expects() override;
+    bool expects(expectation *next) override;
     void unreachable(int source) override;
 
   private:
