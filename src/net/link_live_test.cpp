@@ -4,6 +4,7 @@
 #include "net/link_world.hpp"
 
 #include "base/clock.hpp"
+#include "base/wide_copy.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -140,6 +141,30 @@ TEST(link, lends_only_what_the_program_lent)
         ASSERT_TRUE(sender.build(now_ns(), d.get()));
         EXPECT_EQ(d->lasting, borrow);
     }
+}
+
+TEST(link, copies_what_nobody_here_has_read_and_no_cache_holds)
+{
+    unhearing nobody;
+    std::uint64_t mib = 1;
+    while (!passes_caches(std::uint16_t(mib))) ++mib;
+    const std::vector<std::byte> data(mib << 20);
+    for (const secure_mode mode : {secure_mode::off, secure_mode::auth})
+        for (const std::size_t bytes : {data.size(), data.size() - 1}) {
+            crypto cipher(mode);
+            bundle_pool pool;
+            link_config c;
+            c.max_datagram = most_datagram;
+            net::link sender(c, cipher, nobody, pool);
+            outgoing m;
+            m.payload = data.data();
+            m.bytes = bytes;
+            m.borrow = true;
+            sender.send(m);
+            auto d = std::make_unique<datagram>();
+            ASSERT_TRUE(sender.build(now_ns(), d.get()));
+            EXPECT_EQ(d->lasting, mode == secure_mode::auth || bytes < data.size());
+        }
 }
 
 // One packet each, which only a probe brings again: a loss as any other.

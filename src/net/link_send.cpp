@@ -2,6 +2,8 @@
 // The sending half of a link: packing, cutting, windows, datagrams.
 #include "net/link.hpp"
 
+#include "base/wide_copy.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -400,6 +402,13 @@ void gather(const datagram &d, std::byte *to)
 // same way: so what goes again is tagged in the copy that is sent, and so is all for a while after a loss.
 bool link::in_one_piece(const bundle &b) const { return b.tried || (trust_.any_lost() && !trusts()); }
 
+// No cache holds what it is a piece of. A tag brings it into one; without a tag the peer would be the first to read it,
+// and wait for memory at both ends of its copy, while this side waits for the peer.
+bool link::comes_from_memory(const bundle &b) const
+{
+    return !cipher_.tagged() && passes_caches(transfer_scale(b.parts.front().of->message.bytes));
+}
+
 // Adds the tag to what was laid out.
 void link::seal(datagram *d, std::uint64_t number, bool in_one_piece)
 {
@@ -465,7 +474,7 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     }
     seal(result, header.number, in_one_piece(*b));
     // What the peer has read from here is dearer to write anew than a copy in the kernel, which has warm memory for it.
-    result->lasting &= !b->parts.empty();
+    result->lasting &= !b->parts.empty() && !comes_from_memory(*b);
     if (result->lasting) keep_ends(result, b);
     result->alone = in_flight_ < least_lent;
     b->tried = true;
