@@ -293,7 +293,7 @@ class link {
     [[gnu::cold]] void hear_broken(bool asks, std::uint64_t now);
     std::size_t write_ack_block(std::byte *to, std::uint64_t now, std::size_t room);
     bool in_one_piece(const bundle &b) const;
-    bool comes_from_memory(const bundle &b) const;
+    bool is_better_copied(const bundle &b) const;
     void seal(datagram *d, std::uint64_t number, bool in_one_piece);
     void part_acked(bundle *b, unsigned part);
     void bundle_acked(bundle *b);

@@ -143,28 +143,34 @@ TEST(link, lends_only_what_the_program_lent)
     }
 }
 
-TEST(link, copies_what_nobody_here_has_read_and_no_cache_holds)
+TEST(link, copies_what_no_cache_holds_and_its_peer_has_more_to_do_with)
 {
     unhearing nobody;
     std::uint64_t mib = 1;
     while (!passes_caches(std::uint16_t(mib))) ++mib;
     const std::vector<std::byte> data(mib << 20);
-    for (const secure_mode mode : {secure_mode::off, secure_mode::auth})
-        for (const std::size_t bytes : {data.size(), data.size() - 1}) {
-            crypto cipher(mode);
-            bundle_pool pool;
-            link_config c;
-            c.max_datagram = most_datagram;
-            net::link sender(c, cipher, nobody, pool);
-            outgoing m;
-            m.payload = data.data();
-            m.bytes = bytes;
-            m.borrow = true;
-            sender.send(m);
-            auto d = std::make_unique<datagram>();
-            ASSERT_TRUE(sender.build(now_ns(), d.get()));
-            EXPECT_EQ(d->lasting, mode == secure_mode::auth || bytes < data.size());
-        }
+    auto is_lent = [&](secure_mode mode, std::size_t bytes, bool lands) {
+        crypto cipher(mode);
+        bundle_pool pool;
+        link_config c;
+        c.max_datagram = most_datagram;
+        net::link sender(c, cipher, nobody, pool);
+        outgoing m;
+        m.payload = data.data();
+        m.bytes = bytes;
+        m.borrow = true;
+        m.lands = lands;
+        sender.send(m);
+        auto d = std::make_unique<datagram>();
+        EXPECT_TRUE(sender.build(now_ns(), d.get()));
+        return d->lasting;
+    };
+    for (const bool lands : {false, true}) {
+        EXPECT_TRUE(is_lent(secure_mode::off, data.size() - 1, lands));
+        EXPECT_FALSE(is_lent(secure_mode::off, data.size(), lands));
+        EXPECT_TRUE(is_lent(secure_mode::auth, data.size() - 1, lands));
+        EXPECT_EQ(is_lent(secure_mode::auth, data.size(), lands), lands);
+    }
 }
 
 // One packet each, which only a probe brings again: a loss as any other.

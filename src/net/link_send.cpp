@@ -402,11 +402,13 @@ void gather(const datagram &d, std::byte *to)
 // same way: so what goes again is tagged in the copy that is sent, and so is all for a while after a loss.
 bool link::in_one_piece(const bundle &b) const { return b.tried || (trust_.any_lost() && !trusts()); }
 
-// No cache holds what it is a piece of. A tag brings it into one; without a tag the peer would be the first to read it,
-// and wait for memory at both ends of its copy, while this side waits for the peer.
-bool link::comes_from_memory(const bundle &b) const
+// No cache holds what it is a piece of, and the peer has more to do with it than this side, which had better take one
+// of the copies: the peer has to copy it on if it does not land, and to wait for memory at both ends of its first copy
+// if there is no tag for which this side reads it.
+bool link::is_better_copied(const bundle &b) const
 {
-    return !cipher_.tagged() && passes_caches(transfer_scale(b.parts.front().of->message.bytes));
+    const outgoing &m = b.parts.front().of->message;
+    return (!m.lands || !cipher_.tagged()) && passes_caches(transfer_scale(m.bytes));
 }
 
 // Adds the tag to what was laid out.
@@ -474,7 +476,7 @@ void link::build_packet(bundle *b, unsigned part, std::uint64_t now, bool ask, d
     }
     seal(result, header.number, in_one_piece(*b));
     // What the peer has read from here is dearer to write anew than a copy in the kernel, which has warm memory for it.
-    result->lasting &= !b->parts.empty() && !comes_from_memory(*b);
+    result->lasting &= !b->parts.empty() && !is_better_copied(*b);
     if (result->lasting) keep_ends(result, b);
     result->alone = in_flight_ < least_lent;
     b->tried = true;
